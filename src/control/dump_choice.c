@@ -247,8 +247,13 @@ static struct known_stream find_stream(const struct identities *identities,
     if (number != 0)
         known.record = identities_stream(identities, event->origin, number);
     if (known.record != NULL) {
+        /* of a process that moves into another cgroup, its first stream's record says so */
+        const struct stream_record *first =
+            identities_stream(identities, event->origin, known.record->process);
+        if (first == NULL || header->id == EVENT_STREAM)
+            first = known.record;
         known.user_name = identities_user_name(identities, event->origin, known.record->user);
-        known.cgroup_name = identities_cgroup_name(identities, event->origin, known.record->cgroup);
+        known.cgroup_name = identities_cgroup_name(identities, event->origin, first->cgroup);
     }
     return known;
 }

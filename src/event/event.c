@@ -291,8 +291,10 @@ static const struct event_field procedure_fields[] = {
 };
 
 static const struct event_field name_fields[] = {
-    U(name_record, number, "number", "user id, cgroup2 id, or number of a process, rule or object"),
-    U(name_record, kind, "kind", "1 user, 2 cgroup, 3 command line, 4 rule, 5 object"),
+    U(name_record, number, "number",
+      "user id, cgroup2 id, or number of a process, rule, object or kind"),
+    U(name_record, kind, "kind",
+      "1 user, 2 cgroup, 3 command line, 4 rule, 5 object, 6 sockets not metered"),
     U(name_record, what, "what",
       "of an object: 1 file, 2 device, 3 pipe, 4 socket, 5 anonymous, 6 queue, 7 semaphore, 8 "
       "opened, 9 lock"),

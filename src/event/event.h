@@ -162,9 +162,11 @@ struct recorded_types {
     uint32_t kinds_left_out; /* at some time, METER_TCP ... */
     uint32_t kinds_ever;     /* METER_TCP ...: recorded for some process at some time */
     uint32_t rules;          /* selection rules in force at some time: most at a time */
+    uint32_t
+        unmetered; /* 1 << enum unmetered_kind: sockets in use whose messages no meter records */
 };
 
-/* Heeds a MACHINE or a FLAGS record; ignores any other. */
+/* Heeds MACHINE, FLAGS and NAME records; ignores any other. */
 void recorded_note(struct recorded_types *recorded, const struct record_header *header);
 
 /* Whether no record of this type can be missing: its flag was always set, and no selection rules were in force. */
@@ -190,6 +192,16 @@ static inline uint32_t recorded_kinds_partly(const struct recorded_types *record
 {
     return recorded->kinds_left_out & recorded->kinds_ever;
 }
+
+/* ---- sockets that no meter records ---- */
+
+/* NAME of a kind: a metered stream has sent or received on such a socket. */
+void unmetered_fill(struct name_record *ret_record, enum unmetered_kind kind, uint64_t time);
+
+#define UNMETERED_TEXT_SIZE 128
+
+/* "MPTCP, netlink"; `kinds`: 1 << enum unmetered_kind. */
+void unmetered_text(uint32_t kinds, char text[UNMETERED_TEXT_SIZE]);
 
 /* ---- sources ---- */
 

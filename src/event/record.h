@@ -462,6 +462,24 @@ enum name_kind {
     NAME_COMMAND = 3, /* command line: arguments separated by blanks */
     NAME_RULE = 4,    /* a selection rule that was in force; `number` counts from 1 */
     NAME_OBJECT = 5,  /* what a BLOCK waits for; `number` counts from 1 */
+    /* a kind of sockets that a metered stream has sent or received on, and that no meter records; `number`: enum
+     * unmetered_kind */
+    NAME_UNMETERED = 6,
+};
+
+/* Kinds of sockets that are not metered. Their names: unmetered.c. */
+enum unmetered_kind {
+    UNMETERED_NONE = 0,
+    UNMETERED_MPTCP = 1,
+    UNMETERED_SCTP = 2,
+    UNMETERED_DCCP = 3,
+    UNMETERED_UDP_LITE = 4,
+    UNMETERED_RAW = 5, /* also ICMP */
+    UNMETERED_PACKET = 6,
+    UNMETERED_VSOCK = 7,
+    UNMETERED_NETLINK = 8, /* to the kernel, nearly always */
+    UNMETERED_OTHER = 9,
+    UNMETERED_END = 10, /* not a kind */
 };
 
 /* What a call waits for that is no path. Its name: */

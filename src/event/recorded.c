@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* recorded.c: which types an origin records, from MACHINE and FLAGS. See event.h. */
+/* recorded.c: which types an origin records, from MACHINE, FLAGS and NAME. See event.h. */
 #include "event/event.h"
 
 static void note(struct recorded_types *recorded, uint64_t flags, uint32_t kinds_left_out)
@@ -24,5 +24,10 @@ void recorded_note(struct recorded_types *recorded, const struct record_header *
         note(recorded, flags->meter_flags, flags->kinds_left_out);
         if (flags->rules > recorded->rules)
             recorded->rules = flags->rules;
+    }
+    if (header->id == EVENT_NAME) {
+        const struct name_record *name = (const struct name_record *)header;
+        if (name->kind == NAME_UNMETERED && name->number < UNMETERED_END)
+            recorded->unmetered |= 1u << name->number;
     }
 }

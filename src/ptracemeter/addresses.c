@@ -10,6 +10,7 @@
 #include "ptracemeter/networks.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <netinet/in.h>
 #include <stddef.h>
 #include <string.h>
@@ -93,6 +94,23 @@ void address_find_local(struct ptracemeter *meter, struct path_record *facts,
         take_loopback(facts, peer);
     if (probe >= 0)
         close(probe);
+}
+
+bool address_is_broadcast(struct ptracemeter *meter, const struct path_record *facts)
+{
+    struct sockaddr_in peer = {.sin_family = AF_INET, .sin_port = htons(facts->remote_port)};
+    bool refused;
+
+    if (facts->family != AF_INET || facts->remote_port == 0)
+        return false;
+    int probe = network_socket(meter, facts->network, AF_INET, SOCK_DGRAM);
+    if (probe < 0)
+        return false;
+    memcpy(&peer.sin_addr, facts->remote, sizeof(peer.sin_addr));
+    /* only of such an address the kernel asks for SO_BROADCAST */
+    refused = connect(probe, (const struct sockaddr *)&peer, sizeof(peer)) < 0 && errno == EACCES;
+    close(probe);
+    return refused;
 }
 
 bool address_take_name(struct path_record *facts, const struct sockaddr_un *address, socklen_t size)

@@ -20,6 +20,8 @@ bool address_is_any(const uint8_t address[16]);
  * socket's network namespace, if that can be determined. */
 void address_find_local(struct ptracemeter *meter, struct path_record *facts,
                         const struct sockaddr_storage *peer, socklen_t length);
+/* Whether what is sent to the remote address goes to several sockets. */
+bool address_is_broadcast(struct ptracemeter *meter, const struct path_record *facts);
 /* The name as the kernel meter records it: '@' for all NULs except those at the end. Returns false if there is none. */
 bool address_take_name(struct path_record *facts, const struct sockaddr_un *address,
                        socklen_t size);

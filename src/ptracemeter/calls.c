@@ -188,7 +188,7 @@ static uint32_t only_path(struct ptracemeter *meter, struct tracee *tracee)
         !tracer_read(tracee, call->arguments[0], &polled, sizeof(polled)) || polled.fd < 0)
         return 0;
     struct object *object = descriptor_object(meter, tracee, polled.fd);
-    if (object == NULL || object == NO_OBJECT)
+    if (!is_object(object))
         return 0;
     const struct path *path = is_datagram(object) ? path_to(meter, tracee, object, NULL, 0)
                                                   : path_of(meter, tracee, object, PIPE_READ);
@@ -338,6 +338,7 @@ static bool may_sleep(const struct system_call *what)
     case CALL_MAKES:
     case CALL_NOTICED:
     case CALL_RENAMES:
+    case CALL_IDENTIFIES:
     case CALL_CHANGES_TEXT:
     case CALL_FILES:
     case CALL_OPENS:
@@ -445,7 +446,10 @@ static void ends(struct ptracemeter *meter, struct tracee *tracee, int64_t resul
         making_ends(meter, tracee, result);
         break;
     case CALL_RENAMES:
-        tracee_renamed(meter, tracee);
+        tracee_changed(meter, tracee, false);
+        break;
+    case CALL_IDENTIFIES:
+        tracee_changed(meter, tracee, true);
         break;
     case CALL_CHANGES_TEXT:
         callers_changed(tracee->process->callers, (int)tracee->call.number, tracee->call.arguments,

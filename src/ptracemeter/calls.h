@@ -50,12 +50,13 @@ enum call_class {
     CALL_ACCEPTS,
     CALL_CONNECTS,
     CALL_LISTENS,
-    CALL_OPTIONS, /* getsockopt */
-    CALL_SLEEPS,  /* recorded as BLOCK */
-    CALL_CLOSES,  /* close, close_range, dup2, dup3, unshare */
-    CALL_MAKES,   /* pipe, socketpair, socket */
-    CALL_NOTICED, /* io_uring_setup, ptrace ... */
-    CALL_RENAMES, /* prctl: the stream's name */
+    CALL_OPTIONS,    /* getsockopt */
+    CALL_SLEEPS,     /* recorded as BLOCK */
+    CALL_CLOSES,     /* close, close_range, dup2, dup3, unshare */
+    CALL_MAKES,      /* pipe, socketpair, socket */
+    CALL_NOTICED,    /* io_uring_setup, ptrace ... */
+    CALL_RENAMES,    /* prctl: the stream's name */
+    CALL_IDENTIFIES, /* setuid ...: its user */
     CALL_RESTARTS,
     CALL_FILES,        /* only on files */
     CALL_OPENS,        /* a file */

@@ -33,7 +33,7 @@ static struct object *object_of(struct ptracemeter *meter, struct tracee *tracee
 {
     struct object *object = descriptor_object(meter, tracee, descriptor);
 
-    return object == NO_OBJECT ? NULL : object;
+    return is_object(object) ? object : NULL;
 }
 
 /* ---- connections that fail ---- */
@@ -213,10 +213,10 @@ void accept_ends(struct ptracemeter *meter, struct tracee *tracee, int64_t resul
     if (result < 0)
         return;
     const struct object *listener = descriptor_object(meter, tracee, (int)call->arguments[0]);
-    if (listener == NO_OBJECT)
+    if (!is_object(listener))
         listener = NULL;
     struct object *object = object_made(meter, tracee, (int)result);
-    if (object == NULL || object == NO_OBJECT)
+    if (!is_object(object))
         return;
     object->role = PATH_ROLE_ACCEPTED;
     peer_of_accepted(meter, tracee, object, listener, (int)result);

@@ -74,7 +74,7 @@ static void shut_down(struct ptracemeter *meter, struct tracee *tracee)
     const struct call *call = &tracee->call;
     struct object *object = descriptor_object(meter, tracee, (int)call->arguments[0]);
 
-    if (object == NULL || object == NO_OBJECT)
+    if (!is_object(object))
         return;
     object->shut_out = object->shut_out || call->arguments[1] != SHUT_RD;
     object->shut_in = object->shut_in || call->arguments[1] != SHUT_WR;
@@ -83,8 +83,7 @@ static void shut_down(struct ptracemeter *meter, struct tracee *tracee)
 /* In packet mode (O_DIRECT), what a read leaves of a packet is lost. */
 static void keep_packets(struct ptracemeter *meter, struct object *object)
 {
-    if (object == NULL || object == NO_OBJECT || object->object_kind != OBJECT_PIPE ||
-        object->packets)
+    if (!is_object(object) || object->object_kind != OBJECT_PIPE || object->packets)
         return;
     object->packets = true;
     path_tell_again(meter, object);
@@ -157,7 +156,6 @@ void making_ends(struct ptracemeter *meter, struct tracee *tracee, int64_t resul
         if (call->number == SYS_pipe2 && (call->arguments[1] & O_DIRECT))
             keep_packets(meter, objects[i]);
     }
-    if (pair && objects[0] != NULL && objects[1] != NULL && objects[0] != NO_OBJECT &&
-        objects[1] != NO_OBJECT)
+    if (pair && is_object(objects[0]) && is_object(objects[1]))
         object_pair(objects[0], objects[1]);
 }

@@ -49,7 +49,7 @@ static void release(struct ptracemeter *meter, struct object **place)
     struct object *object = *place;
 
     *place = NULL;
-    if (object != NULL && object != NO_OBJECT)
+    if (is_object(object))
         object_released(meter, object);
 }
 
@@ -70,7 +70,7 @@ void descriptor_set(struct ptracemeter *meter, struct table *table, int descript
         array_reserve(&table->at, &table->capacity, (size_t)descriptor + 1, sizeof(table->at[0])) <
             0)
         return;
-    if (object != NULL && object != NO_OBJECT)
+    if (is_object(object))
         object->holders++;
     release(meter, &table->at[descriptor]);
     table->at[descriptor] = object;
@@ -104,7 +104,7 @@ void descriptors_after_exec(struct ptracemeter *meter, struct tracee *tracee)
         if (table->at[i] == NULL)
             continue;
         path_of_descriptor(tracee, (int)i, path);
-        if (table->at[i] == NO_OBJECT || meter->no_proc || lstat(path, &link) < 0)
+        if (!is_object(table->at[i]) || meter->no_proc || lstat(path, &link) < 0)
             release(meter, &table->at[i]);
     }
 }
@@ -218,7 +218,7 @@ struct object *descriptor_object(struct ptracemeter *meter, struct tracee *trace
         return NO_OBJECT;
     if ((size_t)descriptor < table->capacity && table->at[descriptor] != NULL) {
         struct object *known = table->at[descriptor];
-        if (known != NO_OBJECT && !known->connected)
+        if (is_object(known) && !known->connected)
             object_look_again(meter, tracee, known, descriptor);
         return known;
     }

@@ -11,7 +11,7 @@ struct table *table_new(void);
 struct table *table_copy(struct ptracemeter *meter, const struct table *table);
 void table_leave(struct ptracemeter *meter, struct table *table);
 /* The object behind a descriptor of a stopped tracee. NULL: there is no such descriptor, or it cannot be looked at.
- * NO_OBJECT: not a path. */
+ * Not is_object(): not a path. */
 struct object *descriptor_object(struct ptracemeter *meter, struct tracee *tracee, int descriptor);
 void descriptor_set(struct ptracemeter *meter, struct table *table, int descriptor,
                     struct object *object);

@@ -421,3 +421,25 @@ bool diagnosis_connection(struct ptracemeter *meter, const struct path_record *r
         *ret_cookie = (uint64_t)message->id.idiag_cookie[1] << 32 | message->id.idiag_cookie[0];
     return true;
 }
+
+bool diagnosis_leads_nowhere(struct ptracemeter *meter, const struct path_record *record)
+{
+    _Alignas(struct nlmsghdr) char bytes[ANSWER_SIZE];
+    const struct nlmsghdr *answer = (const struct nlmsghdr *)bytes;
+    /* of UDP the kernel takes the source for the sender's address */
+    struct internet_question question = {
+        .request = {.sdiag_family = record->family,
+                    .sdiag_protocol = IPPROTO_UDP,
+                    .id = {.idiag_sport = htons(record->local_port),
+                           .idiag_dport = htons(record->remote_port),
+                           .idiag_cookie = {INET_DIAG_NOCOOKIE, INET_DIAG_NOCOOKIE}}}};
+    size_t size = record->family == AF_INET ? 4 : 16;
+
+    memcpy(question.request.id.idiag_src, record->local, size);
+    memcpy(question.request.id.idiag_dst, record->remote, size);
+    if (!ask_internet(meter, network_diag(meter, record->network), &question, false) ||
+        receive(meter, network_diag(meter, record->network), bytes) < 0 ||
+        answer->nlmsg_type != NLMSG_ERROR)
+        return false;
+    return ((const struct nlmsgerr *)NLMSG_DATA(answer))->error == -ENOENT;
+}

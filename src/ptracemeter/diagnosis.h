@@ -31,6 +31,8 @@ struct diagnosis_name {
 /* The cookie of the UNIX datagram socket that is bound to this; 0: there is none. */
 uint64_t diagnosis_named(struct ptracemeter *meter, uint32_t network,
                          const struct diagnosis_name *name);
+/* Whether no UDP socket of its namespace has the address that a path leads to. False if the kernel cannot be asked. */
+bool diagnosis_leads_nowhere(struct ptracemeter *meter, const struct path_record *record);
 /* The cookie of the socket that is now the other end of a TCP connection, accepted or not; 0: there is none in this
  * namespace. Returns false if the kernel does not answer. */
 bool diagnosis_connection(struct ptracemeter *meter, const struct path_record *record,

@@ -40,6 +40,20 @@
 #define MOST_MESSAGES 1024 /* of sendmmsg: the kernel's limit */
 #define SENDS_LONG    (50 * MILLISECOND)
 
+/* A call sends or receives on such a socket. */
+static void note_unmetered(struct ptracemeter *meter, const struct tracee *tracee,
+                           const struct object *socket)
+{
+    unsigned kind = (unsigned)((intptr_t)UNMETERED_SOCKET(0) - (intptr_t)socket);
+    struct name_record record;
+
+    if (socket == NO_OBJECT || tracee->from_exec || (meter->unmetered >> kind & 1))
+        return;
+    meter->unmetered |= 1u << kind;
+    unmetered_fill(&record, (enum unmetered_kind)kind, tell_time(meter));
+    tell(meter, &record.header);
+}
+
 /* Finds the object behind a descriptor; NULL: not known. Returns false if it is not a path: the call does not
  * matter. */
 static bool look_up(struct ptracemeter *meter, struct tracee *tracee, uint64_t descriptor,
@@ -47,8 +61,10 @@ static bool look_up(struct ptracemeter *meter, struct tracee *tracee, uint64_t d
 {
     struct object *object = descriptor_object(meter, tracee, (int)descriptor);
 
-    *ret_object = object == NO_OBJECT ? NULL : object;
-    return object != NO_OBJECT;
+    *ret_object = is_object(object) ? object : NULL;
+    if (object != NULL && *ret_object == NULL)
+        note_unmetered(meter, tracee, object);
+    return object == *ret_object;
 }
 
 /* ---- a send in progress ---- */
@@ -227,7 +243,7 @@ static void pass(struct ptracemeter *meter, struct tracee *tracee, int descripto
 {
     struct object *object = descriptor_object(meter, tracee, descriptor);
 
-    if (object == NULL || object == NO_OBJECT)
+    if (!is_object(object))
         return;
     object->in_flight = true; /* still open, though no table may hold it for a while */
     if (outside)

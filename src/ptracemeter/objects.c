@@ -86,6 +86,8 @@ static bool look_at_socket(struct ptracemeter *meter, struct tracee *tracee, str
                                (uint32_t)found.protocol);
     object->facts.network = found.network;
     object->v6_only = found.v6_only;
+    object->unmetered = (uint8_t)unmetered_socket_kind((uint32_t)found.family, (uint32_t)found.type,
+                                                       (uint32_t)found.protocol);
     if (object->kind == 0)
         return false;
     take_names(meter, object, &found);
@@ -361,7 +363,8 @@ void object_moved(struct ptracemeter *meter, struct object *object)
     object->peer = 0;
     for (struct path **link = &object->paths; *link != NULL;) {
         struct path *path = *link;
-        if (object->kind != PATH_UDP || path->record.local_port == object->facts.local_port) {
+        if (object->kind != PATH_UDP || path->translated ||
+            path->record.local_port == object->facts.local_port) {
             link = &path->next;
             continue;
         }
@@ -446,8 +449,10 @@ struct object *object_of_file(struct ptracemeter *meter, struct tracee *tracee, 
             object->facts.network = 0;
         return object;
     }
+    struct object *none =
+        object->unmetered == UNMETERED_NONE ? NO_OBJECT : UNMETERED_SOCKET(object->unmetered);
     forget_object(meter, object);
-    return NO_OBJECT;
+    return none;
 }
 
 struct object *object_made(struct ptracemeter *meter, struct tracee *tracee, int descriptor)
@@ -459,7 +464,7 @@ struct object *object_made(struct ptracemeter *meter, struct tracee *tracee, int
     if (!S_ISSOCK(file.st_mode) && !S_ISFIFO(file.st_mode))
         return NO_OBJECT;
     struct object *object = object_of_file(meter, tracee, descriptor, &file);
-    if (object != NULL && object != NO_OBJECT)
+    if (is_object(object))
         object->older = false;
     return object;
 }

@@ -7,7 +7,7 @@
 
 #include <sys/stat.h>
 
-/* The object of this file, which is behind `descriptor` of the tracee; it is created if it is new. NO_OBJECT: it is
+/* The object of this file, which is behind `descriptor` of the tracee; it is created if it is new. Not is_object(): it is
  * not metered or cannot be looked at, or there is no memory. */
 struct object *object_of_file(struct ptracemeter *meter, struct tracee *tracee, int descriptor,
                               const struct stat *file);

@@ -14,6 +14,7 @@
 #include "meter/shared/message.h"
 #include "ptracemeter/addresses.h"
 #include "ptracemeter/datagram_names.h"
+#include "ptracemeter/diagnosis.h"
 #include "ptracemeter/objects.h"
 #include "ptracemeter/peers.h"
 #include "ptracemeter/telling.h"
@@ -71,9 +72,10 @@ static void tell_path(struct ptracemeter *meter, struct tracee *tracee, struct o
     record->header = (struct record_header){
         .time = tell_time(meter),
         .id = EVENT_PATH,
-        .flags = (uint16_t)(RECORD_NO_STREAM | (path->older ? RECORD_OLDER : 0) |
-                            (object->kind == PATH_TCP ? RECORD_COUNTED : 0) |
-                            (object->packets ? RECORD_PACKETS : 0)),
+        .flags =
+            (uint16_t)(RECORD_NO_STREAM | (path->older ? RECORD_OLDER : 0) |
+                       (object->kind == PATH_TCP ? RECORD_COUNTED : 0) |
+                       (object->packets ? RECORD_PACKETS : 0) | (path->many ? RECORD_MANY : 0)),
     };
     record->path = path->number;
     record->kind = object->kind;
@@ -274,6 +276,53 @@ static struct path *find_opposite(const struct ptracemeter *meter, const struct 
     return found;
 }
 
+/* The only path from the peer in `facts` whose own peer is nobody's address: it is translated on the way (DNAT). NULL: there is
+ * none, or several. */
+static const struct path *find_translated(const struct ptracemeter *meter,
+                                          const struct path_record *facts)
+{
+    const struct path *found = NULL;
+
+    for (uint32_t i = 0; i < meter->objects.used; i++) {
+        const struct object *other = pool_at(&meter->objects, i);
+        if (other->inode == 0 || other->kind != PATH_UDP)
+            continue;
+        for (const struct path *path = other->paths; path != NULL; path = path->next) {
+            if (path->record.local_port != facts->remote_port || path->record.remote_port == 0 ||
+                path->record.network != facts->network || path->translated ||
+                memcmp(path->record.local, facts->remote, 16) != 0 || !path->leads_nowhere)
+                continue;
+            if (found != NULL)
+                return NULL;
+            found = path;
+        }
+    }
+    return found;
+}
+
+/* A receiver may have been met before its sender: then its own address was guessed, and now turns out to be that of several
+ * (multicast, broadcast). */
+static void correct_receivers(struct ptracemeter *meter, const struct path_record *facts)
+{
+    for (uint32_t i = 0; i < meter->objects.used; i++) {
+        struct object *other = pool_at(&meter->objects, i);
+        if (other->inode == 0 || other->kind != PATH_UDP)
+            continue;
+        for (struct path *path = other->paths; path != NULL; path = path->next) {
+            struct path_record *record = &path->record;
+            if (!path->guessed || record->remote_port != facts->local_port ||
+                record->local_port != facts->remote_port || record->network != facts->network ||
+                record->family != facts->family || memcmp(record->remote, facts->local, 16) != 0 ||
+                memcmp(record->local, facts->remote, 16) == 0)
+                continue;
+            path->guessed = false;
+            memcpy(record->local, facts->remote, sizeof(record->local));
+            record->header.time = tell_time(meter);
+            tell(meter, &record->header);
+        }
+    }
+}
+
 /* The route does not decide alone which local address a datagram has: options of the socket do, too, and what is sent to
  * several goes to an address of theirs. If both ends are traced, each knows the other's. */
 static void correct_addresses(struct ptracemeter *meter, const struct object *object,
@@ -296,8 +345,7 @@ static void correct_addresses(struct ptracemeter *meter, const struct object *ob
 /* A socket that is connected again may have another port than before. */
 static bool is_same_udp(const struct path_record *one, const struct path_record *other)
 {
-    return one->remote_port == other->remote_port && one->local_port == other->local_port &&
-           one->family == other->family &&
+    return one->remote_port == other->remote_port && one->family == other->family &&
            memcmp(one->remote, other->remote, sizeof(one->remote)) == 0;
 }
 
@@ -306,7 +354,7 @@ static struct path *udp_path(struct ptracemeter *meter, struct tracee *tracee,
                              size_t length)
 {
     struct path_record facts = object->facts;
-    bool guessed = address_is_any(facts.local);
+    bool guessed = address_is_any(facts.local), translated = false;
 
     if (address != NULL) {
         facts.family = address_take(address, facts.remote, &facts.remote_port);
@@ -315,13 +363,29 @@ static struct path *udp_path(struct ptracemeter *meter, struct tracee *tracee,
         address_find_local(meter, &facts, address, (socklen_t)length);
     }
     for (struct path *path = object->paths; path != NULL; path = path->next)
-        if (is_same_udp(&path->record, &facts))
+        if (is_same_udp(&path->record, &facts) &&
+            (path->translated || path->record.local_port == facts.local_port))
             return path;
     correct_addresses(meter, object, &facts, guessed);
+    if (facts.remote_port != 0) {
+        const struct path *sender =
+            find_opposite(meter, object, &facts) == NULL ? find_translated(meter, &facts) : NULL;
+        translated = sender != NULL && sender->object != object;
+        if (translated) {
+            memcpy(facts.local, sender->record.remote, sizeof(facts.local));
+            facts.local_port = sender->record.remote_port;
+        } else {
+            correct_receivers(meter, &facts);
+        }
+    }
     struct path *path = new_path(meter, object);
     if (path == NULL)
         return NULL;
     path->guessed = guessed;
+    path->translated = translated;
+    path->many = address_is_broadcast(meter, &facts);
+    path->leads_nowhere = !path->many && !translated && facts.remote_port != 0 &&
+                          diagnosis_leads_nowhere(meter, &facts);
     path->record = facts;
     path->record.kind = object->kind;
     path->doubtful = true; /* datagrams may be lost */

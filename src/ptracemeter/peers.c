@@ -391,6 +391,38 @@ static struct object *find_by_addresses(const struct ptracemeter *meter,
     return other;
 }
 
+static bool is_translated_end(const struct path_record *accepted,
+                              const struct path_record *connected)
+{
+    return accepted->remote_port == connected->local_port &&
+           accepted->network == connected->network && accepted->family == connected->family &&
+           memcmp(accepted->remote, connected->local, sizeof(accepted->remote)) == 0;
+}
+
+/* The other end where the address that the client connected to is translated (DNAT): the accepted end's peer is the client all
+ * the same. NULL: there is none, or several. */
+static struct object *find_translated(const struct ptracemeter *meter, const struct object *object,
+                                      const struct path_record *own)
+{
+    uint8_t wanted = object->role == PATH_ROLE_ACCEPTED ? PATH_ROLE_CONNECTED : PATH_ROLE_ACCEPTED;
+    struct object *found = NULL;
+
+    for (uint32_t i = 0; i < meter->objects.used; i++) {
+        struct object *other = pool_at(&meter->objects, i);
+        if (other->inode == 0 || other->kind != PATH_TCP || other->role != wanted ||
+            other->paths == NULL || other->paths->paired || other->paths->older || other->peer != 0)
+            continue;
+        const struct path_record *its = &other->paths->record;
+        if (!is_translated_end(wanted == PATH_ROLE_CONNECTED ? own : its,
+                               wanted == PATH_ROLE_CONNECTED ? its : own))
+            continue;
+        if (found != NULL)
+            return NULL;
+        found = other;
+    }
+    return found;
+}
+
 static struct object *find_other_end(struct ptracemeter *meter, struct object *object,
                                      const struct path_record *own, bool *ret_certain)
 {
@@ -406,7 +438,11 @@ static struct object *find_other_end(struct ptracemeter *meter, struct object *o
     struct object *other = object_of_cookie(meter, cookie);
     if (other != NULL && (other->peer == 0 || other->peer == object->cookie))
         return other;
-    return find_by_addresses(meter, object, own, asked, ret_certain);
+    other = find_by_addresses(meter, object, own, asked, ret_certain);
+    if (other != NULL || cookie != 0)
+        return other;
+    *ret_certain = false;
+    return find_translated(meter, object, own);
 }
 
 static bool can_be_paired(const struct object *object)
@@ -432,6 +468,18 @@ static void pair(struct ptracemeter *meter, struct path *path, struct path *othe
     path->peer_out = other->out;
 }
 
+/* The end that is recorded now gets the address that the other one uses, so that the two belong together. */
+static void take_translated(struct path_record *own, const struct path_record *its, uint8_t role)
+{
+    if (role == PATH_ROLE_ACCEPTED) {
+        memcpy(own->local, its->remote, sizeof(own->local));
+        own->local_port = its->remote_port;
+    } else {
+        memcpy(own->remote, its->local, sizeof(own->remote));
+        own->remote_port = its->local_port;
+    }
+}
+
 /* The start offsets are random numbers, so that the ends match each other even if the same ports were used before. */
 void peer_pair(struct ptracemeter *meter, struct path *path)
 {
@@ -445,6 +493,7 @@ void peer_pair(struct ptracemeter *meter, struct path *path)
         leads_to_itself(own) ? NULL : find_other_end(meter, path->object, own, &certain);
     if (can_be_paired(other)) {
         pair(meter, path, other->paths, certain);
+        take_translated(own, &other->paths->record, path->object->role);
     } else {
         while (starts[0] == 0 || starts[1] == 0)
             if (getrandom(starts, sizeof(starts), 0) < 0)

@@ -63,15 +63,18 @@ struct path {
     uint32_t number;
     uint32_t out; /* bytes or messages sent, counted when calls end */
     uint32_t in;
-    uint64_t peer;             /* cookie; 0: not known */
-    uint64_t sent_bytes;       /* in all */
-    uint8_t kind;              /* enum path_kind */
-    bool older;                /* older than the metering */
-    bool doubtful;             /* offsets may be wrong from now on */
-    bool guessed;              /* UDP: the local address is what the route says */
-    bool paired;               /* TCP: the other end is known */
-    bool peer_gone;            /* the other end is closed ... */
-    uint32_t peer_out;         /* ... and had sent this much */
+    uint64_t peer;       /* cookie; 0: not known */
+    uint64_t sent_bytes; /* in all */
+    uint8_t kind;        /* enum path_kind */
+    bool older;          /* older than the metering */
+    bool doubtful;       /* offsets may be wrong from now on */
+    bool guessed;        /* UDP: the local address is what the route says */
+    bool many;           /* UDP: several sockets receive what is sent: broadcast */
+    bool leads_nowhere;  /* UDP: no socket had its remote address when it was met */
+    bool translated;     /* UDP: the local address is what its sender sends to, not the socket's */
+    bool paired;         /* TCP: the other end is known */
+    bool peer_gone;      /* the other end is closed ... */
+    uint32_t peer_out;   /* ... and had sent this much */
     struct path_record record; /* as it was reported */
 };
 
@@ -91,7 +94,8 @@ struct object {
     bool in_flight; /* inside a message that passes it on */
     bool missed;    /* data may have been sent before it had a path: new paths are doubtful */
     uint8_t object_kind;
-    uint8_t kind; /* enum path_kind; 0: not a path */
+    uint8_t kind;      /* enum path_kind; 0: not a path */
+    uint8_t unmetered; /* enum unmetered_kind, if it is not a path */
     uint8_t family;
     uint8_t role; /* enum path_role, as far as calls show it */
     bool older;   /* older than the metering: not made by a tracee, as far as is known */
@@ -124,6 +128,14 @@ struct object {
 
 /* A descriptor that is not a path. */
 #define NO_OBJECT ((struct object *)-1)
+
+/* ... because it is a socket of a kind that no meter records (enum unmetered_kind). */
+#define UNMETERED_SOCKET(kind) ((struct object *)-(2 + (intptr_t)(kind)))
+
+static inline bool is_object(const struct object *object)
+{
+    return object != NULL && (uintptr_t)object < (uintptr_t)UNMETERED_SOCKET(UNMETERED_END);
+}
 
 /* Descriptors, shared by the tracees that use them. */
 struct table {
@@ -224,6 +236,8 @@ struct tracee {
     bool ended;          /* its end has been handled */
     uint64_t held_since; /* when `waits` was set */
     /* in its latest STREAM */
+    uint32_t user;
+    uint64_t cgroup;
     char name[STREAM_NAME_SIZE];
 };
 
@@ -353,7 +367,8 @@ struct ptracemeter {
     bool doubtful;  /* some calls are not seen: all offsets may be wrong */
     /* some process may have changed its user or namespaces: they are read again for each */
     bool identities_change;
-    bool closings; /* some objects may be closed */
+    bool closings;      /* some objects may be closed */
+    uint32_t unmetered; /* 1 << enum unmetered_kind: sockets in use of which NAME was recorded */
     struct shortfalls shortfalls;
 };
 

@@ -94,7 +94,7 @@ static void look_at(struct ptracemeter *meter, struct tracee *tracee, struct sub
     if (!tracer_read(tracee, address, &iocb, sizeof(iocb)) || !is_message_operation(&iocb))
         return;
     struct object *object = descriptor_object(meter, tracee, (int)iocb.aio_fildes);
-    if (object == NULL || object == NO_OBJECT)
+    if (!is_object(object))
         return;
     struct operation operation = {
         .address = address,

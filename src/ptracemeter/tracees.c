@@ -286,16 +286,35 @@ static void tell_stream(struct ptracemeter *meter, struct tracee *tracee)
 
     read_name(tracee, record.name);
     memcpy(tracee->name, record.name, sizeof(tracee->name));
+    tracee->user = process->user;
+    tracee->cgroup = process->cgroup;
     tell(meter, &record.header);
 }
 
-void tracee_renamed(struct ptracemeter *meter, struct tracee *tracee)
+void tracee_changed(struct ptracemeter *meter, struct tracee *tracee, bool user)
 {
+    struct process *process = tracee->process;
+    uint64_t cgroup = cgroup_of(meter, process->pid);
     char name[STREAM_NAME_SIZE];
 
+    if (user)
+        read_identity(process);
+    if (cgroup != 0)
+        process->cgroup = cgroup;
     read_name(tracee, name);
-    if (name[0] != '\0' && memcmp(name, tracee->name, sizeof(name)) != 0)
+    if ((name[0] != '\0' && memcmp(name, tracee->name, sizeof(name)) != 0) ||
+        tracee->user != process->user || tracee->cgroup != process->cgroup)
         tell_stream(meter, tracee);
+}
+
+void tracees_sweep(struct ptracemeter *meter)
+{
+    for (uint32_t i = 0; i < meter->tracees.used; i++) {
+        struct tracee *tracee = pool_at(&meter->tracees, i);
+        if (tracee->tid != 0 && tracee->process != NULL && tracee->tid == tracee->process->pid &&
+            tracee->born && !tracee->ended && !tracee->from_exec)
+            tracee_changed(meter, tracee, false);
+    }
 }
 
 /* NAME of a process that has executed a program. */
@@ -738,7 +757,7 @@ void tracee_ends(struct ptracemeter *meter, struct tracee *tracee, int status)
     tracee->exit_wanted = false;
     tracee->ended = true;
     if (!tracee->from_exec)
-        tracee_renamed(meter, tracee); /* by another stream, which is not seen */
+        tracee_changed(meter, tracee, false); /* by another process, which is not seen */
     tell_schedule(meter, tracee);
     if (wants(meter, EVENT_TERMINATION))
         tell_process_event(meter, tracee, EVENT_TERMINATION, (uint32_t)status,

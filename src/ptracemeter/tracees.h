@@ -29,8 +29,11 @@ uint64_t tracee_preempted(const struct tracee *tracee);
 void tracee_name(const struct tracee *tracee, char text[PROCESS_SHOWN_SIZE]);
 void tracee_falls_short(const struct tracee *tracee, struct shortfall *shortfall);
 
-/* The stream may have another name than its STREAM record says: repeats that. */
-void tracee_renamed(struct ptracemeter *meter, struct tracee *tracee);
+/* The stream may have another name or cgroup than its STREAM record says, or (`user`) another user: repeats that. */
+void tracee_changed(struct ptracemeter *meter, struct tracee *tracee, bool user);
+
+/* Looks at all processes, which others may have moved into another cgroup, or have renamed. */
+void tracees_sweep(struct ptracemeter *meter);
 
 /* Records a signal that is about to be delivered. */
 void tracee_signalled(struct ptracemeter *meter, const struct tracee *tracee, int signal,

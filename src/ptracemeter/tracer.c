@@ -349,6 +349,7 @@ static void look_at_time(struct ptracemeter *meter)
     meter->last_sweep = now;
     objects_sweep(meter, false);
     queues_sweep(meter, now);
+    tracees_sweep(meter);
 }
 
 /* ---- detaching, only without the filter ---- */

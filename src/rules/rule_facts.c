@@ -90,6 +90,16 @@ static bool stream_number(enum fact fact, const struct stream_record *stream, ui
     return true;
 }
 
+/* The cgroup of a stream's process: when it moves, its first stream's record says so, for all of them. */
+static uint64_t cgroup_of(const struct identities *identities, uint32_t origin,
+                          const struct stream_record *stream)
+{
+    const struct stream_record *first = identities_stream(identities, origin, stream->process);
+
+    return first == NULL || stream->header.stream == stream->process ? stream->cgroup
+                                                                     : first->cgroup;
+}
+
 bool rule_stream_fact(const struct rule_fact *fact, const struct identities *identities,
                       uint32_t origin, const struct stream_record *stream)
 {
@@ -103,7 +113,8 @@ bool rule_stream_fact(const struct rule_fact *fact, const struct identities *ide
     case FACT_PROGRAM:
         return is_named(fact, identities_program(identities, origin, stream->image));
     case FACT_CONTAINER:
-        return container_fact(fact, identities_cgroup_name(identities, origin, stream->cgroup));
+        return container_fact(fact, identities_cgroup_name(identities, origin,
+                                                           cgroup_of(identities, origin, stream)));
     default:
         break;
     }
@@ -139,7 +150,8 @@ bool rule_stream_fact_known(const struct rule_fact *fact, const struct identitie
     case FACT_PROGRAM:
         return identities_program(identities, origin, stream->image) != NULL;
     case FACT_CONTAINER:
-        return identities_cgroup_name(identities, origin, stream->cgroup) != NULL;
+        return identities_cgroup_name(identities, origin, cgroup_of(identities, origin, stream)) !=
+               NULL;
     case FACT_USER:
         return fact->is_number || fact->has_other || fact->relation == RULE_ANY ||
                identities_user_name(identities, origin, stream->user) != NULL;

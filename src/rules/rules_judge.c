@@ -274,14 +274,15 @@ void rules_judge_raw(struct rules_judge *judge, const struct raw_values *values)
     judge->raw = values;
 }
 
-/* A process whose first thread has another name now: its other threads are of a process of that name. */
+/* A process whose first thread has another name or cgroup now: its other threads are of a process of that name, too. */
 static bool is_renamed(const struct rules_judge *judge, const struct event *event)
 {
     const struct stream_record *stream = (const struct stream_record *)event->header;
     const struct stream_record *before =
         identities_stream(judge->identities, event->origin, stream->header.stream);
 
-    return before != NULL && memcmp(before->name, stream->name, STREAM_NAME_SIZE) != 0;
+    return before != NULL && (memcmp(before->name, stream->name, STREAM_NAME_SIZE) != 0 ||
+                              before->cgroup != stream->cgroup);
 }
 
 static bool changes_names(const struct rules_judge *judge, const struct event *event)

@@ -160,6 +160,21 @@ static void sort(struct symbols_of *symbols)
         qsort(symbols->at, symbols->count, sizeof(*symbols->at), compare_symbols);
 }
 
+/* A procedure without a size reaches to the next one. Where a file has only its exported symbols, that next one may be far
+ * behind others that have no name: musl's memset, written in assembler, would be most of the library. */
+static void drop_endless(struct symbols_of *procedures)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < procedures->count; i++)
+        if (procedures->at[i].rank == 1)
+            return;
+    for (size_t i = 0; i < procedures->count; i++)
+        if (procedures->at[i].size > 0)
+            procedures->at[kept++] = procedures->at[i];
+    procedures->count = kept;
+}
+
 static void read_symbols(struct reading *reading, Dwfl_Module *dwfl_module, GElf_Addr bias)
 {
     int count = dwfl_module_getsymtab(dwfl_module);
@@ -175,6 +190,7 @@ static void read_symbols(struct reading *reading, Dwfl_Module *dwfl_module, GElf
                         (struct symbol){address - bias, symbol.st_size, name, rank_of(&symbol)}))
             break;
     }
+    drop_endless(&reading->procedures);
     sort(&reading->procedures);
     sort(&reading->variables);
 }

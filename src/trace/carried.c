@@ -123,8 +123,10 @@ static int keep_name(struct carried *carried, const struct name_record *record)
         return keep(&carried->shelves[COMMANDS], record->number, &record->header);
     int result = keep(shelf, key, &record->header);
     if (result == 0)
-        ((struct kept_name *)find(shelf, key))->used = (struct used){
-            .now = true, .always = record->kind == NAME_RULE || record->kind == NAME_OBJECT};
+        ((struct kept_name *)find(shelf, key))->used =
+            (struct used){.now = true,
+                          .always = record->kind == NAME_RULE || record->kind == NAME_OBJECT ||
+                                    record->kind == NAME_UNMETERED};
     return result;
 }
 

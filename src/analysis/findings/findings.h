@@ -153,8 +153,9 @@ struct finding {
             enum factor_verdict verdict;
         } factor;
         struct {
-            uint64_t flags; /* of METER_EVENT_FLAGS */
-            uint32_t kinds; /* METER_TCP ... */
+            uint64_t flags;     /* of METER_EVENT_FLAGS */
+            uint32_t kinds;     /* METER_TCP ... */
+            uint32_t unmetered; /* 1 << enum unmetered_kind */
         } missing;
         double load_balance;
         struct {

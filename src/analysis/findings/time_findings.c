@@ -40,14 +40,17 @@ static int find_missing(const struct communication *communication, struct findin
 {
     uint64_t flags = communication->flags_left_out & TELL_OF_ARCS;
     uint32_t kinds = communication->kinds_left_out;
+    /* the other end of a netlink socket is the kernel */
+    uint32_t unmetered = communication->unmetered & ~(1u << UNMETERED_NETLINK);
 
-    if (flags == 0 && kinds == 0)
+    if (flags == 0 && kinds == 0 && unmetered == 0)
         return 0;
     struct finding *finding = findings_add(findings, FINDING_ARCS_MISSING, 0);
     if (finding == NULL)
         return -ENOMEM;
     finding->missing.flags = flags;
     finding->missing.kinds = kinds;
+    finding->missing.unmetered = unmetered;
     return 0;
 }
 

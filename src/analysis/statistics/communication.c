@@ -267,6 +267,7 @@ static void add_meter(struct communication *result, const struct statistics_orig
 {
     result->kinds_left_out |= origin->recorded.kinds_left_out & METER_ALL_KINDS;
     result->kinds_partly |= recorded_kinds_partly(&origin->recorded) & METER_ALL_KINDS;
+    result->unmetered |= origin->recorded.unmetered;
     result->has_rules = result->has_rules || origin->recorded.rules > 0;
     if (origin->recorded.known) {
         uint64_t left_out = EVENTS_OF_INTERACTION & ~origin->recorded.always;

@@ -231,6 +231,7 @@ int statistics_add(struct statistics *statistics, const struct history_event *ev
     case EVENT_MACHINE:
         return add_machine(origin, &event->event);
     case EVENT_FLAGS:
+    case EVENT_NAME:
         recorded_note(&origin->recorded, event->event.header);
         return 0;
     case EVENT_SUMMARY:

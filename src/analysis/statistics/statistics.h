@@ -363,10 +363,12 @@ struct communication {
     uint64_t unknown_streams;
     /* ns: error when comparing two machines' times, at the end; 0: one machine; UINT64_MAX: no messages both ways */
     uint64_t clock_error;
-    uint32_t kinds_left_out;   /* METER_TCP ...: not metered by some recording */
-    uint64_t flags_left_out;   /* the same, of METER_EVENT_FLAGS */
-    uint32_t kinds_partly;     /* of these, those that were metered for some process at some time */
-    uint64_t flags_partly;     /* of these, those that were metered for some process at some time */
+    uint32_t kinds_left_out; /* METER_TCP ...: not metered by some recording */
+    uint64_t flags_left_out; /* the same, of METER_EVENT_FLAGS */
+    uint32_t kinds_partly;   /* of these, those that were metered for some process at some time */
+    uint64_t flags_partly;   /* of these, those that were metered for some process at some time */
+    uint32_t
+        unmetered; /* 1 << enum unmetered_kind: sockets in use whose messages no meter records */
     uint32_t traces_of_ptrace; /* recordings made by the ptrace meter */
     uint32_t traces_of_others; /* converted raw records of other systems */
     bool sizes_unknown;        /* some messages have no known size, so no sum of bytes is known */

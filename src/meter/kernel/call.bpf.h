@@ -163,6 +163,18 @@ static __always_inline void count_failed(const struct stream *stream, uint32_t *
         ++*count;
 }
 
+/* A message on a socket whose kind is not in force. (Not static, so that the verifier checks it once.) */
+__noinline int note_unmetered(const struct stream *stream, uint32_t family, uint32_t type,
+                              uint32_t protocol)
+{
+    uint32_t kind = unmetered_socket_kind(family, type, protocol);
+
+    if (stream != NULL && kind != UNMETERED_NONE && !silent(stream) &&
+        (unmetered >> (kind & 31) & 1) == 0)
+        __sync_fetch_and_or(&unmetered, 1u << (kind & 31));
+    return 0;
+}
+
 /* Whether the task's user registers are its own: kernel threads have none, and io_uring's worker threads have a copy of
  * their creator's. */
 static __always_inline bool has_user_registers(struct task_struct *task)

@@ -156,6 +156,7 @@ int mark_tasks(struct bpf_iter__task *context)
     }
     stream->from_exec = mark_from_exec;
     stream->mark = mark_generation;
+    stream->user = BPF_CORE_READ(task, cred, uid.val);
     stream->told_runnable = waited_for_cpu(task);
     look_whether_silent(stream);
     enliven(stream, mark_flags, mark_told, mark_kinds);

@@ -96,7 +96,8 @@ static __always_inline bool fill_unix_name(struct path_record *record, struct un
     length = BPF_CORE_READ(address, len) - sizeof(unsigned short);
     /* keeps clang from checking one value and using another: the verifier must see the check */
     asm volatile("" : "+r"(length));
-    if (length > sizeof(((struct sockaddr_un *)0)->sun_path))
+    /* the kernel adds a NUL to a name that fills all of its place */
+    if (length > sizeof(((struct sockaddr_un *)0)->sun_path) + 1)
         return false;
     /* and from merging both comparisons, which verifiers before Linux 7.0 cannot follow */
     asm volatile("" : "+r"(length));

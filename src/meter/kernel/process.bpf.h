@@ -65,6 +65,21 @@ int BPF_PROG(task_rename, struct task_struct *task, const char *name)
     return 0;
 }
 
+/* A process, or a thread alone, has moved into another cgroup, in the context of whatever moved it. Of a process only its first
+ * thread gets a STREAM, which tells for all. Cgroups of version 1 are not recorded. */
+SEC("tp_btf/cgroup_attach_task")
+int BPF_PROG(cgroup_attach_task, struct cgroup *cgroup, const char *path, struct task_struct *task,
+             bool whole)
+{
+    struct stream *stream = stream_of(task);
+
+    if (stream == NULL || stream->life != STREAM_ALIVE ||
+        BPF_CORE_READ(cgroup, kn, id) != BPF_CORE_READ(task, cgroups, dfl_cgrp, kn, id))
+        return 0;
+    write_stream_named(stream, task, NULL);
+    return 0;
+}
+
 /* What a stream has not recorded yet when it ends. */
 static __always_inline void tell_rest(struct stream *stream)
 {
@@ -152,6 +167,8 @@ int sched_process_exit(uint64_t *arguments)
     tell_rest(stream);
     if (!stream->from_exec)
         write_schedule(stream, task);
+    if (!stream->from_exec && tells(stream, EVENT_TERMINATION))
+        write_user(stream, task); /* if the end of its calls was not seen */
     if (!stream->from_exec && !tells(stream, EVENT_TERMINATION))
         write_stream(stream, task); /* for its CPU time */
     else if (!stream->from_exec)

@@ -490,7 +490,9 @@ static __always_inline int receive_ended(struct sock *sk, int result, int flags)
     }
     kind = kind_of_socket(sk->__sk_common.skc_family, sk->sk_type, sk->sk_protocol);
     if (kind == 0)
-        return 0;
+        return result < 0 ? 0
+                          : note_unmetered(stream, sk->__sk_common.skc_family, sk->sk_type,
+                                           sk->sk_protocol);
     if (stream->receive.socket != (uint64_t)sk)
         tell_spliced(stream);
     older = stream->older_receive == (uint64_t)sk;

@@ -24,7 +24,9 @@ static __always_inline int send_ended(struct sock *sk, int result)
         return 0;
     kind = kind_of_socket(family, sk->sk_type, sk->sk_protocol);
     if (kind == 0)
-        return 0;
+        return result < 0 || stream == NULL || !wants(stream, FLAGS_OF_SEND)
+                   ? 0
+                   : note_unmetered(stream, family, sk->sk_type, sk->sk_protocol);
     if (stream == NULL)
         return unix_sent_unmetered(sk, kind, result);
     if (!wants(stream, family == AF_UNIX ? FLAGS_OF_UNIX_SEND : FLAGS_OF_SEND))

@@ -399,6 +399,7 @@ struct stream {
     uint32_t parent;
     uint32_t image;   /* executed by the process, 0 = unknown */
     uint32_t version; /* how many STREAM records it has had */
+    uint32_t user;    /* in the last one */
     uint32_t sequence;
     uint32_t mark;             /* silent until this generation of marks has begun, see silent() */
     uint32_t life;             /* enum stream_life */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * sys_exit.bpf.h: the end of every system call of the machine, for what has no hooks of its own: pipes, message queues,
- * and who makes and accepts connections.
+ * and who makes and accepts connections. Calls that change a thread's user are seen here, too.
  */
 #ifndef DPM_SYS_EXIT_BPF_H
 #define DPM_SYS_EXIT_BPF_H
@@ -29,6 +29,11 @@ static __always_inline int other_call_ended(const struct pt_regs *registers, int
     }
 }
 
+static __always_inline bool changes_user(uint32_t call)
+{
+    return call == CALL_SETUID || call == CALL_SETREUID || call == CALL_SETRESUID;
+}
+
 SEC("tp_btf/sys_exit")
 int BPF_PROG(sys_exit, struct pt_regs *registers, int64_t result)
 {
@@ -42,6 +47,12 @@ int BPF_PROG(sys_exit, struct pt_regs *registers, int64_t result)
         return 0;
     if (registers->cs == USER32_CS)
         return other_call_ended(registers, result);
+    if (changes_user(call)) {
+        stream = running_stored_stream(task, has);
+        if (stream != NULL)
+            write_user(stream, task);
+        return 0;
+    }
     if (is_connection_call(call))
         return connection_call_ended(task, call, result);
     if ((kinds_in_force & METER_MQ) && is_queue_call(call))

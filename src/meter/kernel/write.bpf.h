@@ -644,6 +644,7 @@ static __noinline int write_stream_named(struct stream *stream, struct task_stru
     fill_stream(record, stream, task);
     if (name != NULL)
         bpf_probe_read_kernel_str(record->name, sizeof(record->name), name);
+    stream->user = record->user;
     submit(record);
     return 0;
 }
@@ -651,6 +652,13 @@ static __noinline int write_stream_named(struct stream *stream, struct task_stru
 static __always_inline void write_stream(struct stream *stream, struct task_struct *task)
 {
     write_stream_named(stream, task, NULL);
+}
+
+/* STREAM of a thread that has become another user's since its last one. */
+static __always_inline void write_user(struct stream *stream, struct task_struct *task)
+{
+    if (BPF_CORE_READ(task, cred, uid.val) != stream->user)
+        write_stream(stream, task);
 }
 
 /* Each argument ends with a NUL, which becomes a blank. */

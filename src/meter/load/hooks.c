@@ -55,6 +55,7 @@ const struct hook hooks[] = {
     {TRACEPOINT(sched_process_exec, 3, "3.4")},
     {TRACEPOINT(sched_process_exit, 1, "2.6.32")},
     {TRACEPOINT(task_rename, 2, "3.4")},
+    {TRACEPOINT(cgroup_attach_task, 4, "3.19"), .optional = true},
     {TRACEPOINT(signal_generate, 5, "3.4"), BIT(SIGNAL)},
     {TRACEPOINT(tcp_rcv_space_adjust, 1, "4.18"), RECEIVING, METER_TCP},
     {TRACEPOINT(skb_copy_datagram_iovec, 2, "2.6.32"), RECEIVING, METER_UNIX, METER_UNIX},

@@ -63,6 +63,22 @@ int schedule_add(struct meter *meter, const struct survey_stream *stream, uint64
                : ring_reader_add(&meter->reader, &record.header);
 }
 
+int unmetered_add(struct meter *meter, uint64_t time)
+{
+    uint32_t used = __atomic_load_n(&meter->kernel->bss->unmetered, __ATOMIC_RELAXED);
+    struct name_record record;
+    int result = 0;
+
+    for (unsigned kind = 1; kind < UNMETERED_END && result == 0; kind++) {
+        if ((used & ~meter->unmetered & 1u << kind) == 0)
+            continue;
+        unmetered_fill(&record, (enum unmetered_kind)kind, time);
+        result = ring_reader_add(&meter->reader, &record.header);
+        meter->unmetered |= 1u << kind;
+    }
+    return result;
+}
+
 static int tell_of_stream(const void *line, void *context)
 {
     const struct survey_stream *stream = line;
@@ -123,6 +139,8 @@ int last_records_add(struct meter *meter, uint64_t time, const uint64_t told[RIN
     int result = iterate(meter->kernel->progs.survey_streams, 0, sizeof(struct survey_stream),
                          tell_of_stream, &rest);
 
+    if (result == 0)
+        result = unmetered_add(meter, time);
     if (result == 0)
         result = tell_dropped(&rest);
     if (result == 0 && (meter->told & EVENT_FLAG(EVENT_DESTROYPATH)) != 0)

@@ -17,6 +17,9 @@ int last_records_add(struct meter *meter, uint64_t time, const uint64_t told[RIN
 /* Adds a SCHEDULE of a live stream, if the flag is in force. Returns 0 or -ENOMEM. */
 int schedule_add(struct meter *meter, const struct survey_stream *stream, uint64_t time);
 
+/* Adds NAMEs of kinds of sockets that are in use, but not metered; of each once. Returns 0 or -ENOMEM. */
+int unmetered_add(struct meter *meter, uint64_t time);
+
 /* Adds LOST of a stream (0: of none) for a ring that was full, unless `count` is 0. Returns 0 or -ENOMEM. */
 int lost_add(struct meter *meter, uint32_t stream, uint32_t sequence, uint64_t time, uint32_t ring,
              uint64_t count);

@@ -53,6 +53,7 @@ struct meter {
     bool cgroup_is_part; /* ... of a container's own hierarchy, outside of which UDP has no hooks */
     bool outside;        /* a process outside of it was acquired */
     bool exit_tells_last; /* the thread exit hook shows whether the thread is its process's last */
+    uint32_t unmetered;   /* 1 << enum unmetered_kind: those in use of which a NAME was added */
     char left_out[LEFT_OUT_SIZE]; /* what is not metered, and why; empty: nothing */
     bool detached;
 };

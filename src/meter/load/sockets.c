@@ -13,6 +13,7 @@
 #include "meter/load/sockets.h"
 
 #include "meter/load/iterate.h"
+#include "meter/load/last_records.h"
 #include "meter/load/meter_types.h"
 #include "meter/shared/survey.h"
 
@@ -220,5 +221,7 @@ int meter_sweep(struct meter_interface *interface, struct problem *problem)
     result = sweep_in_kernel(meter);
     if (result < 0)
         return problem_set(problem, result, "cannot find closed sockets: error %d", -result);
+    if (unmetered_add(meter, clock_now(CLOCK_MONOTONIC)) < 0)
+        return problem_set(problem, -ENOMEM, "out of memory");
     return 0;
 }

@@ -20,9 +20,18 @@
  * So the algorithm walks from frame to frame until it reaches the program's text. Scanning the stack for anything that
  * looks like a return address would find old ones that earlier calls left there. Each step is checked: a call
  * instruction must precede the return address. If that call shows its target (perhaps through the program's table of
- * library functions), the target must be the function that the walk came from. If a step fails, because some functions
- * end in other ways, the walk accepts only a return address whose call shows its target, the best one in the nearby
- * stack. If there is none, the PC is the library's own, and is flagged as such (RECORD_LIBRARY).
+ * library functions, or a jump), the target must be the function that the walk came from. If a step fails, because some
+ * functions end in other ways, the walk accepts only a return address whose call shows its target, the best one in the
+ * nearby stack. If there is none, the PC is the library's own, and is flagged as such (RECORD_LIBRARY).
+ *
+ * In a static program the library is part of the text, so the first return address is the PC, and nothing on the stack
+ * is searched: all of the library's functions would lead there. musl's inner function is passed over:
+ *
+ *      wr:  call write     write:  call __syscall_cp     __syscall_cp:  jmp __syscall_cp_c     __syscall_cp_c:  ... syscall
+ *      ^--- the PC                                                                                               ret
+ *
+ * It returns what the kernel returned (`syscall`, `ret`), and its caller has reached it through a jump, if need be with
+ * one more function in between (__syscall_cp_asm, of programs with threads).
  *
  * Reading code takes time, but most calls come the same way. A walk is therefore recorded (struct pc_memory); a caller
  * that keeps it only has to compare the stack.
@@ -65,6 +74,15 @@ struct pc_memory {
     uint32_t steps;
     uint32_t offsets[PC_STEPS]; /* from the stack pointer */
     uint64_t words[PC_STEPS];
+    uint64_t
+        state; /* of the walk in progress: enum walk_state, or a return address that may be the PC */
+};
+
+enum walk_state {
+    WALK_DYNAMIC,
+    WALK_STATIC,   /* the next return address is the PC */
+    WALK_IN_INNER, /* ... unless the function there was reached through a jump */
+    WALK_STATES,
 };
 
 /* A frame in one number: bits 0-31 hold the location of its return address (bytes from the stack pointer, or from the
@@ -284,8 +302,8 @@ static __always_inline uint64_t user_word(uint64_t address)
 
 #define ENDBR64 0xfa1e0ff3u
 
-/* The function that the stub at `address` jumps to through a table (optional endbr64 and bnd, then FF 25); without a
- * stub, `address` itself. Inline, because calls must not nest deeper than eight. */
+/* The function that the stub at `address` jumps to: directly (E9), or through a table (optional endbr64 and bnd, then FF
+ * 25); without a stub, `address` itself. Inline, because calls must not nest deeper than eight. */
 static __always_inline uint64_t target_of_stub(uint64_t address)
 {
     uint64_t at = address, code = user_word(address);
@@ -298,6 +316,8 @@ static __always_inline uint64_t target_of_stub(uint64_t address)
         at += 1;
         code >>= 8;
     }
+    if ((code & 0xff) == 0xe9)
+        return at + 5 + (int32_t)(code >> 8);
     return (code & 0xffff) == 0x25ff ? user_word(at + 6 + (int32_t)(code >> 16)) : address;
 }
 
@@ -402,6 +422,28 @@ static __always_inline void note_step(struct pc_memory *memory, uint32_t step, u
         memory->steps = step + 1;
 }
 
+/* Whether the call before a return address leads to a jump. (In a static program; see above.) */
+CALLER_STEP bool calls_jump(uint64_t word)
+{
+    uint64_t code = user_word(word - 8);
+
+    return (code >> 24 & 0xff) == 0xe8 && (user_word(word + (int32_t)(code >> 32)) & 0xff) == 0xe9;
+}
+
+/* Whether the walk ends with this return address into the program's text. */
+CALLER_STEP bool ends_walk(struct pc_memory *memory, uint64_t word)
+{
+    bool jumps;
+
+    if (memory == NULL || memory->state < WALK_IN_INNER)
+        return true;
+    jumps = calls_jump(word);
+    if (memory->state >= WALK_STATES && !jumps)
+        return true;
+    memory->state = jumps ? WALK_STATIC : word;
+    return false;
+}
+
 /* The first return address into the program's text on the way out of the function that contains `ip`, with this stack
  * and frame pointer; 0: not found. Records a short walk. */
 CALLER_STEP uint64_t find_return(uint64_t ip, uint64_t stack, uint64_t pointer, struct text *text,
@@ -411,6 +453,9 @@ CALLER_STEP uint64_t find_return(uint64_t ip, uint64_t stack, uint64_t pointer, 
 
     if (text == NULL || memory == NULL)
         return 0;
+    memory->state = !in_text(ip, text)               ? WALK_DYNAMIC
+                    : (user_word(ip) & 0xff) == 0xc3 ? WALK_IN_INNER
+                                                     : WALK_STATIC;
     memory->ip = 0;
     memory->pc = ip; /* until the PC is known */
     memory->steps = 0;
@@ -432,18 +477,23 @@ CALLER_STEP uint64_t find_return(uint64_t ip, uint64_t stack, uint64_t pointer, 
                 break;
             /* a return address inside the frame that does lead there contradicts the frame, or is left from an earlier
              * call */
-            if (leads == LEADS_MAYBE && search_return(ip, stack + offset, at - offset, text) != 0)
+            if (leads == LEADS_MAYBE && memory->state == WALK_DYNAMIC &&
+                search_return(ip, stack + offset, at - offset, text) != 0)
                 return 0;
-            if (memory->steps <= PC_STEPS)
-                memory->ip = memory->pc;
-            memory->pc = word;
-            return word;
+            if (ends_walk(memory, word)) {
+                if (memory->steps <= PC_STEPS)
+                    memory->ip = memory->pc;
+                memory->pc = memory->state >= WALK_STATES ? memory->state : word;
+                return memory->pc;
+            }
         }
         if ((frame >> 32 & 0xffff) != 0)
             pointer = user_word(stack + at - (frame >> 32 & 0xffff));
         offset = at + 8;
         ip = word;
     }
+    if (memory->state != WALK_DYNAMIC)
+        return memory->state >= WALK_STATES ? memory->state : 0;
     return search_return(ip, stack + offset, PC_WINDOW, text);
 }
 

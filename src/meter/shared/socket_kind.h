@@ -22,11 +22,40 @@ static inline __attribute__((always_inline)) uint8_t socket_kind(uint32_t kinds,
                                         : 0;
     if (family != AF_INET && family != AF_INET6)
         return 0;
-    if (protocol == IPPROTO_TCP && (kinds & METER_TCP))
+    if (protocol == IPPROTO_TCP && type == SOCK_STREAM && (kinds & METER_TCP))
         return PATH_TCP;
     if (protocol == IPPROTO_UDP && type == SOCK_DGRAM && (kinds & METER_UDP))
         return PATH_UDP;
     return 0;
+}
+
+/* These are not in all headers. */
+#define SOCKET_FAMILY_NETLINK    16
+#define SOCKET_FAMILY_PACKET     17
+#define SOCKET_FAMILY_VSOCK      40
+#define SOCKET_PROTOCOL_DCCP     33
+#define SOCKET_PROTOCOL_SCTP     132
+#define SOCKET_PROTOCOL_UDP_LITE 136
+#define SOCKET_PROTOCOL_MPTCP    262
+
+/* Returns enum unmetered_kind; UNMETERED_NONE: a kind that can be metered, whether it is or not. */
+static inline __attribute__((always_inline)) uint32_t
+unmetered_socket_kind(uint32_t family, uint32_t type, uint32_t protocol)
+{
+    if (family == AF_UNIX)
+        return UNMETERED_NONE;
+    if (family != AF_INET && family != AF_INET6)
+        return family == SOCKET_FAMILY_NETLINK  ? UNMETERED_NETLINK
+               : family == SOCKET_FAMILY_PACKET ? UNMETERED_PACKET
+               : family == SOCKET_FAMILY_VSOCK  ? UNMETERED_VSOCK
+                                                : UNMETERED_OTHER;
+    if (socket_kind(METER_TCP | METER_UDP, family, type, protocol) != 0)
+        return UNMETERED_NONE;
+    return protocol == SOCKET_PROTOCOL_MPTCP      ? UNMETERED_MPTCP
+           : protocol == SOCKET_PROTOCOL_SCTP     ? UNMETERED_SCTP
+           : protocol == SOCKET_PROTOCOL_DCCP     ? UNMETERED_DCCP
+           : protocol == SOCKET_PROTOCOL_UDP_LITE ? UNMETERED_UDP_LITE
+                                                  : UNMETERED_RAW;
 }
 
 #endif

@@ -319,6 +319,10 @@ static void print_name(const struct record_face *face, const struct name_record 
     char name[NAME_SIZE + 1];
 
     show_text(record->name, sizeof(record->name), name);
+    if (record->kind == NAME_UNMETERED) {
+        fprintf(face->file, "%s sockets are in use, and not metered", name);
+        return;
+    }
     fprintf(face->file, "%s %" PRIu64 " is %s",
             record->kind == NAME_USER      ? "user"
             : record->kind == NAME_CGROUP  ? "cgroup"
@@ -570,8 +574,21 @@ static void print_body(const struct record_face *face, const struct event *event
     }
 }
 
-static void print_flags(const struct record_face *face, const struct record_header *header)
+/* A message's flag alone does not mean that its path is older: its position may only be uncertain. */
+static bool is_of_newer_path(const struct record_face *face, const struct event *event)
 {
+    const struct record *record = (const struct record *)event->header;
+    const struct path_record *path =
+        event->header->id == EVENT_SEND || event->header->id == EVENT_RECEIVE
+            ? identities_path(face->identities, event->origin, record->message.path)
+            : NULL;
+
+    return path != NULL && (path->header.flags & RECORD_OLDER) == 0;
+}
+
+static void print_flags(const struct record_face *face, const struct event *event)
+{
+    const struct record_header *header = event->header;
     unsigned flags = header->flags;
 
     if ((header->id == EVENT_SEND || header->id == EVENT_RECEIVE) && (flags & RECORD_NO_STREAM))
@@ -583,7 +600,9 @@ static void print_flags(const struct record_face *face, const struct record_head
     if (flags & RECORD_END_OF_FILE)
         fputs(", end of file", face->file);
     if (flags & RECORD_OLDER)
-        fputs(", older than the metering", face->file);
+        fputs(is_of_newer_path(face, event) ? ", its position may be wrong"
+                                            : ", older than the metering",
+              face->file);
     if (flags & RECORD_PACKETS)
         fputs(", in packets", face->file);
     if (flags & RECORD_CONCURRENT)
@@ -677,7 +696,7 @@ int show_record_text(struct record_face *face, const struct event *event)
             type->fields[0].name == NULL ? "%s.%06u  %-20s %5s  %s" : "%s.%06u  %-20s %5s  %-13s  ",
             time.second, time.ns / 1000, process, stream, type->name);
     print_body(face, event);
-    print_flags(face, header);
+    print_flags(face, event);
     print_load(face, event);
     print_pc(face, event);
     if (face->matched != NULL)

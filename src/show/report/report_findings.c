@@ -190,12 +190,15 @@ static void say_factor(const struct report *report, const struct finding *findin
 static void say_missing(const struct report *report, const struct finding *finding,
                         struct report_content *content)
 {
-    char words[LEFT_OUT_TEXT_SIZE];
+    char words[LEFT_OUT_TEXT_SIZE], sockets[UNMETERED_TEXT_SIZE];
+    bool some = finding->missing.flags != 0 || finding->missing.kinds != 0;
 
     (void)report;
     left_out_text(finding->missing.flags, finding->missing.kinds, words);
+    unmetered_text(finding->missing.unmetered, sockets);
     say(content, "Parallelism",
-        "P may be too high: edges are missing, because these were not metered: %s.", words);
+        "P may be too high: edges are missing, because these were not metered: %s%s%s%s.", words,
+        some && sockets[0] != '\0' ? ", " : "", sockets, sockets[0] == '\0' ? "" : " sockets");
 }
 
 static void say_uneven(const struct report *report, const struct finding *finding,

@@ -407,6 +407,20 @@ static void kinds_partly(const struct communication *all, const void *row,
     value->json = kind_names(all->kinds_partly);
 }
 
+static void sockets_not_metered(const struct communication *all, const void *row,
+                                struct result_value *value)
+{
+    char name[UNMETERED_TEXT_SIZE];
+
+    (void)row;
+    value->json = json_array();
+    for (unsigned kind = 1; kind < UNMETERED_END; kind++) {
+        unmetered_text(all->unmetered & 1u << kind, name);
+        if (name[0] != '\0')
+            value->json = with_name(value->json, name);
+    }
+}
+
 static void events_left_out(const struct communication *all, const void *row,
                             struct result_value *value)
 {
@@ -574,6 +588,7 @@ static const struct result_column of_recording[] = {
     {"unseen_sent_bytes", NULL, RESULT_BYTES, ALL(unseen_sent_bytes)},
     {"not_metered", NULL, RESULT_JSON, .get = kinds_left_out},
     {"metered_partly", NULL, RESULT_JSON, .get = kinds_partly},
+    {"sockets_not_metered", NULL, RESULT_JSON, .get = sockets_not_metered},
     {"events_not_metered", NULL, RESULT_JSON, .get = events_left_out},
     {"events_metered_partly", NULL, RESULT_JSON, .get = events_partly},
     {"traces_of_ptrace", NULL, RESULT_COUNT, ALL(traces_of_ptrace)},

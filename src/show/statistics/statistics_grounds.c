@@ -110,6 +110,18 @@ static void print_left_out(const struct communication *communication, const char
                 communication->traces > 1 ? " in some of the traces" : "", words);
 }
 
+/* Without this, "none" would mean that the processes did not communicate. */
+static void print_unmetered(const struct communication *communication, FILE *file)
+{
+    char kinds[UNMETERED_TEXT_SIZE];
+
+    unmetered_text(communication->unmetered, kinds);
+    if (kinds[0] != '\0')
+        fprintf(file,
+                "\nMessages on sockets of these kinds are missing, which no meter records: %s.\n",
+                kinds);
+}
+
 static void print_other_systems(const struct communication *communication, FILE *file)
 {
     if (communication->traces_of_others > 0)
@@ -202,6 +214,7 @@ void print_statistics_grounds(const struct communication *communication, FILE *f
                    communication->flags_left_out & ~communication->flags_partly, 0, into);
     print_left_out(communication, "Events", "metered only for a time, or for some processes",
                    communication->flags_partly, 0, into);
+    print_unmetered(communication, into);
     print_meter(communication, into);
     print_other_systems(communication, into);
     print_own_cost(&communication->matching.own_cost, communication->duration, into);
