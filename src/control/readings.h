@@ -9,10 +9,9 @@
  *               |
  *               +--> parallelism, each thread a stream             thread 2
  *               +--> parallelism, each process a stream (if there are threads)
- *               '--> critical path: the graph, and the path in it
+ *               '--> critical path
  *
- *      traces --+--> critical path: what it consists of            then
- *               '--> picture, with the path in it
+ *      traces -----> picture, with the path in it                  then
  *
  * Each thread has a history of its own. With one thread, one reading follows the other: the results are the same.
  */
@@ -37,6 +36,8 @@ struct analyses_wanted {
     const struct parallelism_options *parallelism;
     enum streams streams;
     const struct critical_path_options *path;
+    /* The path is that of `parallelism`, whose first assignment counts: there is one graph for both, of threads. */
+    bool one_graph;
     const struct causality_options *causality;
     bool elapsed;
     bool lanes;  /* needs `elapsed` */

@@ -106,6 +106,7 @@ struct critical_path {
     struct what_if
         *alone; /* [what_if_count]: of its processes the one with most of the path, alone */
     struct critical_carrier carrier;
+    bool shares_parallelism; /* it is freed by others */
 };
 
 void critical_path_free(struct critical_path *path);
@@ -118,7 +119,7 @@ struct what_if_asked {
 };
 
 struct critical_path_options {
-    struct parallelism_options parallelism; /* with one assignment; `sharing` is ignored */
+    struct parallelism_options parallelism; /* its first assignment counts; `sharing` is ignored */
     bool delays;                            /* of step delay; else of step max */
     bool whole;                             /* END_LONGEST */
     const struct what_if_asked *asked;
@@ -130,10 +131,10 @@ struct critical_path_options {
 struct critical_path_reading;
 
 /*
- *      critical_path_new(history)     every event: critical_path_add     critical_path_find
- *      critical_path_again(again)     every event: critical_path_add     critical_path_finish
+ *      critical_path_new(history)     every event: critical_path_add     critical_path_find, critical_path_finish
  *
- * Both histories are of the same traces, and nothing has been read from them. What the options point to stays the
+ * For a picture, the path can be followed in a second reading, between these two: critical_path_again(again), every event:
+ * critical_path_add. Both histories are of the same traces, and nothing has been read from them. What the options point to stays the
  * caller's, and must outlive the reading. Errors of all functions: those of parallelism_new and parallelism_add; after
  * an error only critical_path_reading_free is allowed.
  */
@@ -149,6 +150,11 @@ struct analysis critical_path_analysis(struct critical_path_reading *reading);
 /* Finds the path, after the last event of the first reading. -EINVAL: a process in `asked` is not in the traces. */
 int critical_path_find(struct critical_path_reading *reading, struct problem *problem);
 
+/* The parallelism, of the same graph and the same options. After critical_path_find; the caller frees it when the path is not
+ * used any more. Errors: those of parallelism_finish. */
+int critical_path_parallelism(struct critical_path_reading *reading,
+                              struct parallelism **ret_parallelism, struct problem *problem);
+
 /* Begins the second reading. */
 void critical_path_again(struct critical_path_reading *reading, struct history *again);
 
@@ -160,7 +166,7 @@ bool critical_path_passes(const struct critical_path_reading *reading, uint32_t 
 bool critical_path_answers(const struct critical_path_reading *reading,
                            struct outside_arc *ret_arc);
 
-/* Makes the result after the last event of the second reading. It needs neither history nor reading; free it with
+/* Makes the result, after the last event of the second reading, if there is one. It needs neither history nor reading; free it with
  * critical_path_free. */
 int critical_path_finish(struct critical_path_reading *reading, struct critical_path **ret_path,
                          struct problem *problem);

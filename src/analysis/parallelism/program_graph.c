@@ -25,6 +25,24 @@ static void listen_to(struct graph *graph, struct history *history)
     history_find_rooms(history);
 }
 
+static bool has_delays(const struct delays *delays)
+{
+    return delays->local.count > 0 || delays->remote.count > 0 || delays->between_count > 0;
+}
+
+/* Without delays, on machines as fast as those of the recording, step delay is step max. */
+static bool needs_lengths(const struct parallelism_options *options)
+{
+    bool needs = has_delays(&options->delays);
+
+    for (size_t i = 0; i < options->assignment_count; i++) {
+        const struct assignment *assignment = &options->assignments[i];
+        for (size_t k = 0; assignment->kind == ASSIGNED && k < assignment->machine_count; k++)
+            needs = needs || assignment->machines[k].speed != 1;
+    }
+    return needs;
+}
+
 int graph_init(struct graph *graph, const struct parallelism_options *options,
                struct history *history, struct parallelism *result, struct problem *problem)
 {
@@ -34,7 +52,8 @@ int graph_init(struct graph *graph, const struct parallelism_options *options,
     *graph = (struct graph){
         .options = options,
         .result = result,
-        .lengths = 1 + (uint32_t)count,
+        .lengths = needs_lengths(options) ? 1 + (uint32_t)count : 1,
+        .has_delays = has_delays(&options->delays),
         .keeps = options->sharing,
         .stretches = {.file = -1},
         .moments = {.file = -1},
@@ -82,7 +101,7 @@ void graph_done(struct graph *graph)
     stretches_close(&graph->stretches);
     scratch_close(&graph->moments);
     free(graph->turn_places);
-    free(graph->again.processes);
+    free(graph->result_again.processes);
     free(graph->placed);
     free(graph->origins);
     free(graph->machines);
@@ -111,7 +130,8 @@ void graph_replay(struct graph *graph, struct history *again, see_stretch_functi
     if (graph->origin_room > 0)
         memset(graph->origins, 0, graph->origin_room * sizeof(*graph->origins));
     graph->command = (struct command_seen){0};
-    graph->result = &graph->again;
+    graph->result = &graph->result_again;
+    graph->again = true;
     graph->see = see;
     graph->context = context;
     listen_to(graph, again);
@@ -188,7 +208,7 @@ int graph_finish(struct graph *graph)
         graph_end_chain(graph, graph_chain_of(graph, stream));
     }
     graph->result->stretches = graph->stretches.count;
-    return graph->see != NULL && graph->replayed != graph->stretches.count ? -ESTALE : 0;
+    return graph->again && graph->replayed != graph->stretches.count ? -ESTALE : 0;
 }
 
 int graph_explain(int error, struct problem *problem)
