@@ -3,6 +3,7 @@
 #include "base/nearest.h"
 #include "base/result_file.h"
 #include "control/command.h"
+#include "control/interrupt.h"
 
 #include "launch/launch.h"
 #include "show/show.h"
@@ -162,6 +163,7 @@ int command_write_file(const char *name, int (*write)(const void *what, FILE *fi
                        const void *what, struct problem *problem)
 {
     struct result_file file;
+    struct problem line;
     int error = 0;
 
     if (name == NULL || strcmp(name, "-") == 0) {
@@ -171,7 +173,11 @@ int command_write_file(const char *name, int (*write)(const void *what, FILE *fi
     int begun = result_file_begin(&file, name);
     if (begun < 0)
         return cannot_write(name, -begun, problem);
+    problem_set(&line, 0, "dpm: interrupted: %s is %s", name,
+                file.target != NULL ? "not written" : "incomplete");
+    interrupt_begin(line.text, file.target != NULL ? file.path : NULL);
     int result = write_all(file.path, write, what, &error);
+    interrupt_end();
     int ended = result_file_end(&file, result < 0 ? result : -error);
     if (result < 0)
         return tell_writing(result, problem);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* readings.c: several analyses of the same traces. See readings.h. */
+#include "control/interrupt.h"
 #include "control/readings_parts.h"
 
 #include <errno.h>
@@ -253,12 +254,14 @@ int read_analyses(const struct trace_names *names, const struct analyses_wanted 
                 .readings = {.wanted = wanted, .found = found, .its_parts = parts_of_team[i]},
                 .names = names};
     teams[0].readings.progress = &progress;
+    interrupt_begin("dpm: interrupted while reading: there is no result", NULL);
     if (count > 1 && side_by_side)
         teams[1].has_thread =
             pthread_create(&teams[1].thread, NULL, read_in_thread, &teams[1]) == 0;
     int result = lead(teams, count, problem);
     for (unsigned i = 0; i < count; i++)
         readings_done(&teams[i].readings);
+    interrupt_end();
     return result;
 }
 

@@ -9,10 +9,9 @@
  *               |
  *               +--> parallelism, each thread a stream             thread 2
  *               +--> parallelism, each process a stream (if there are threads)
- *               '--> critical path: the graph, and the path in it
+ *               '--> critical path
  *
- *      traces --+--> critical path: what it consists of            then
- *               '--> picture, with the path in it
+ *      traces -----> picture, with the path in it                  then
  *
  * Each thread has a history of its own. With one thread, one reading follows the other: the results are the same.
  */

@@ -2,6 +2,7 @@
 /* readings_progress.c: how far traces are read. See readings_progress.h. */
 #include "control/readings_progress.h"
 
+#include "control/interrupt.h"
 #include "show/show.h"
 #include "trace/trace.h"
 
@@ -40,6 +41,7 @@ static void show_line(struct readings_progress *progress)
         return;
     show_duration((uint64_t)(taken / part - taken), left);
     snprintf(line, sizeof(line), "reading: %.0f%%, %s left", part * 100, left);
+    interrupt_note_progress(true);
     progress_show(&progress->line, line);
 }
 
@@ -65,5 +67,6 @@ struct analysis readings_progress_analysis(struct readings_progress *progress)
 void readings_progress_pass(struct readings_progress *progress)
 {
     progress_clear(&progress->line);
+    interrupt_note_progress(false);
     progress->passed++;
 }
