@@ -18,10 +18,8 @@ const struct critical_path_options report_path_options = {
     .offered = OFFERED,
 };
 
-/*
- * Two readings of the traces, side by side, share nothing: each has a history of its own. The history is a small part of
- * the work, so to read it twice is cheap. The first one is repeated for the path.
- */
+/* Two readings of the traces, side by side, share nothing: each has a history of its own. With one thread, too: offsets of
+ * clocks depend, by some ns, on what was asked before. */
 #define TEAMS     2
 #define ALL_PARTS ((1u << PART_COUNT) - 1)
 static const unsigned parts_of_team[TEAMS] = {
@@ -38,7 +36,8 @@ static int feed(struct readings *readings, struct problem *problem)
     if (readings->progress == NULL)
         return analyses_read_all(readings->history, analyses, count, problem);
     readings_progress_init(readings->progress, &readings->traces,
-                           readings_has(readings, PATH) ? 2 : 1);
+                           readings_has(readings, PATH) && readings->wanted->picture != NULL ? 2
+                                                                                             : 1);
     analyses[count++] = readings_progress_analysis(readings->progress);
     int result = analyses_read_all(readings->history, analyses, count, problem);
     readings_progress_pass(readings->progress);
@@ -95,8 +94,6 @@ static int begin_again(struct readings *readings, struct problem *problem)
     readings->history = readings->traces.history;
     readings_hide_secrets(readings);
     critical_path_again(readings->path, readings->history);
-    if (wanted->picture == NULL)
-        return 0;
     if (wanted->busiest)
         choose_begin(wanted->picture, readings->found);
     return picture_begin(wanted->picture, &readings->traces, readings->path, problem);
@@ -104,22 +101,27 @@ static int begin_again(struct readings *readings, struct problem *problem)
 
 static int read_again(struct readings *readings, struct problem *problem)
 {
-    const struct analyses_wanted *wanted = readings->wanted;
     int result = begin_again(readings, problem);
 
-    if (result == 0) {
-        const struct analysis analyses[] = {
-            critical_path_analysis(readings->path),
-            readings_progress_analysis(readings->progress),
-            picture_analysis(wanted->picture),
-        };
-        result = analyses_read_all(readings->history, analyses, wanted->picture == NULL ? 2 : 3,
-                                   problem);
-        readings_progress_pass(readings->progress);
-    }
-    if (result == 0)
-        result = critical_path_finish(readings->path, &readings->found->path, problem);
+    if (result < 0)
+        return result;
+    const struct analysis analyses[] = {
+        critical_path_analysis(readings->path),
+        readings_progress_analysis(readings->progress),
+        picture_analysis(readings->wanted->picture),
+    };
+    result = analyses_read_all(readings->history, analyses, ARRAY_SIZE(analyses), problem);
+    readings_progress_pass(readings->progress);
     return result;
+}
+
+/* The path has been found: draws the picture, if there is to be one. */
+static int finish_path(struct readings *readings, struct problem *problem)
+{
+    int result = readings->wanted->picture == NULL ? 0 : read_again(readings, problem);
+
+    return result < 0 ? result
+                      : critical_path_finish(readings->path, &readings->found->path, problem);
 }
 
 /* ---- both readings ---- */
@@ -231,7 +233,7 @@ static int lead(struct team *teams, unsigned count, struct problem *problem)
         note_losses(readings);
     int joined = waits ? join(teams, count, problem) : 0;
     if (result == 0 && joined == 0 && readings_has(readings, PATH))
-        result = readings_settle(path, read_again(readings, &teams[0].problem), &teams[0].problem);
+        result = readings_settle(path, finish_path(readings, &teams[0].problem), &teams[0].problem);
     if (!waits)
         joined = join(teams, count, problem);
     if (result < 0)
@@ -239,23 +241,31 @@ static int lead(struct team *teams, unsigned count, struct problem *problem)
     return result < 0 ? result : joined;
 }
 
-int read_analyses(const struct trace_names *names, const struct analyses_wanted *wanted,
-                  struct analyses_found *found, struct problem *problem)
+/* Those whose parts are wanted, or one that only counts records. Returns how many there are. */
+static unsigned make_teams(struct team *teams, const struct trace_names *names,
+                           const struct analyses_wanted *wanted, struct analyses_found *found)
 {
-    struct team teams[TEAMS] = {0};
-    struct readings_progress progress;
     unsigned count = 0, parts = parts_wanted(wanted);
-    bool side_by_side = is_side_by_side(wanted);
 
-    *found = (struct analyses_found){.run.name = names->at[0]};
     for (unsigned i = 0; i < TEAMS; i++)
         if ((parts_of_team[i] & parts) != 0 || (count == 0 && i + 1 == TEAMS))
             teams[count++] = (struct team){
                 .readings = {.wanted = wanted, .found = found, .its_parts = parts_of_team[i]},
                 .names = names};
+    return count;
+}
+
+int read_analyses(const struct trace_names *names, const struct analyses_wanted *wanted,
+                  struct analyses_found *found, struct problem *problem)
+{
+    struct team teams[TEAMS] = {0};
+    struct readings_progress progress;
+    unsigned count = make_teams(teams, names, wanted, found);
+
+    *found = (struct analyses_found){.run.name = names->at[0]};
     teams[0].readings.progress = &progress;
     interrupt_begin("dpm: interrupted while reading: there is no result", NULL);
-    if (count > 1 && side_by_side)
+    if (count > 1 && is_side_by_side(wanted))
         teams[1].has_thread =
             pthread_create(&teams[1].thread, NULL, read_in_thread, &teams[1]) == 0;
     int result = lead(teams, count, problem);

@@ -42,11 +42,10 @@ static int see(void *context, const struct history_event *event, struct problem 
     return 0;
 }
 
-static struct critical_path *ask_and_see(struct computation *computation,
-                                         const struct critical_path_options *options,
-                                         struct seen *seen)
+/* Reads the history, and finds the path. */
+static struct history *find_path(struct computation *computation,
+                                 const struct critical_path_options *options, struct seen *seen)
 {
-    struct critical_path *path = NULL;
     struct problem problem = {""};
     struct history *history = open_history(computation);
 
@@ -57,23 +56,45 @@ static struct critical_path *ask_and_see(struct computation *computation,
         critical_path_find(seen->reading, &problem) != 0)
         fail_msg("%s", problem.text);
     assert_int_equal(seen->critical, 0);
-    history_free(history);
-    history = open_history(computation);
-    critical_path_again(seen->reading, history);
-    if (analyses_read_all(history, analyses, 2, &problem) != 0 ||
-        critical_path_finish(seen->reading, &path, &problem) != 0)
+    return history;
+}
+
+/* Frees the reading and its history. */
+static struct critical_path *finish_path(struct history *history, const struct seen *seen)
+{
+    struct critical_path *path = NULL;
+    struct problem problem = {""};
+
+    if (critical_path_finish(seen->reading, &path, &problem) != 0)
         fail_msg("%s", problem.text);
     history_free(history);
     critical_path_reading_free(seen->reading);
     return path;
 }
 
+/* With a second reading, which shows what is on the path. */
+static struct critical_path *ask_and_see(struct computation *computation,
+                                         const struct critical_path_options *options,
+                                         struct seen *seen)
+{
+    struct problem problem = {""};
+
+    history_free(find_path(computation, options, seen));
+    struct history *history = open_history(computation);
+    critical_path_again(seen->reading, history);
+    const struct analysis analyses[] = {critical_path_analysis(seen->reading), {"", seen, see}};
+    if (analyses_read_all(history, analyses, 2, &problem) != 0)
+        fail_msg("%s", problem.text);
+    return finish_path(history, seen);
+}
+
 static struct critical_path *ask(struct computation *computation,
                                  const struct critical_path_options *options)
 {
     struct seen seen;
+    struct history *history = find_path(computation, options, &seen);
 
-    return ask_and_see(computation, options, &seen);
+    return finish_path(history, &seen);
 }
 
 static const struct assignment one_each = {.name = "one-each", .kind = ONE_EACH};

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * critical_parts.c: what the critical path consists of. Each event is read again and makes the same stretches as
- * before. Those on the path count for their process, procedure and path.
+ * critical_parts.c: what the critical path consists of. While events are read, a fact is noted for each stretch; when the path
+ * is known, those of its stretches count for their process, procedure and path.
  *
- *      event --> graph (replayed) --stretch 17--> on the path? --> process, PC, arc
+ *      event --> graph --stretch 17--> fact 17: PC, edge, time in flight
+ *      stretch 17 is on the path? --> process, PC, arc
  */
 #include "analysis/parallelism/critical_path_private.h"
 
@@ -30,11 +31,10 @@ static uint64_t mix(uint64_t key, uint64_t more)
 #define MOST_PCS  16384 /* of all processes; CPU time of further ones has no procedure */
 #define MOST_ARCS 65536
 
-static int count_pc(struct critical_path_reading *reading, const struct chain *chain, uint64_t cpu)
+static int count_pc(struct critical_path_reading *reading, const struct critical_pc *pc)
 {
     struct critical_parts *parts = &reading->parts;
-    uint64_t key =
-        mix(mix(mix(0, chain->pc), (uint64_t)chain->origin << 32 | chain->image), chain->process);
+    uint64_t key = mix(mix(mix(0, pc->pc), (uint64_t)pc->origin << 32 | pc->image), pc->process);
     uint32_t count = parts->pc_keys.count;
     int64_t index =
         count >= MOST_PCS ? intern_find(&parts->pc_keys, key) : intern_add(&parts->pc_keys, key);
@@ -44,11 +44,9 @@ static int count_pc(struct critical_path_reading *reading, const struct chain *c
     if (array_reserve(&parts->pcs, &parts->pc_room, (size_t)index + 1, sizeof(*parts->pcs)) < 0)
         return -ENOMEM;
     if (index == count)
-        parts->pcs[index] = (struct critical_pc){.pc = chain->pc,
-                                                 .origin = chain->origin,
-                                                 .image = chain->image,
-                                                 .process = chain->process};
-    parts->pcs[index].cpu += cpu;
+        parts->pcs[index] = *pc;
+    else
+        parts->pcs[index].cpu += pc->cpu;
     return 0;
 }
 
@@ -78,7 +76,7 @@ static int count_arc(struct critical_path_reading *reading, const struct critica
 
 /* How long the message of an edge was in flight, as recorded: from its send to its arrival in the queue of the
  * receiver. */
-static uint64_t flight_time(struct critical_path_reading *reading,
+static uint64_t flight_time(const struct critical_path_reading *reading,
                             const struct history_event *event, const struct history_edge *edge)
 {
     uint64_t arrived = reading->parts.arrived_now, error;
@@ -86,15 +84,11 @@ static uint64_t flight_time(struct critical_path_reading *reading,
 
     if (arrived == 0)
         arrived = event->came < event->event.header->time ? event->came : 0;
-    if (arrived == 0 || !history_clock_between(reading->again, edge->origin, edge->time,
-                                               event->event.origin, &offset, &error)) {
-        reading->result->unknown_flights++;
-        return 0;
-    }
+    if (arrived == 0 || !history_clock_between(reading->graph.history, edge->origin, edge->time,
+                                               event->event.origin, &offset, &error))
+        return FLIGHT_UNKNOWN;
     uint64_t sent = edge->time + (uint64_t)offset;
-    uint64_t time = arrived > sent ? arrived - sent : 0;
-    reading->result->in_flight += time;
-    return time;
+    return arrived > sent ? arrived - sent : 0;
 }
 
 /* The first message since the last RECEIVE of an end is the one that its receiver waited for. */
@@ -119,71 +113,154 @@ static int note_arrival(struct critical_parts *parts, const struct history_event
     return 0;
 }
 
-/* Counts an arc of the path to an event. */
-static int count_wait(struct critical_path_reading *reading, const struct stretch *stretch,
-                      const struct history_event *event, const struct history_edge *edge)
+/* ---- while events are read ---- */
+
+/* A time of an origin by the first origin's clock. */
+static uint64_t common_time(const struct critical_path_reading *reading, uint32_t origin,
+                            uint64_t time)
+{
+    uint64_t error;
+    int64_t offset = 0;
+
+    if (origin != 0)
+        history_clock(reading->graph.history, origin, time, &offset, &error);
+    return time + (uint64_t)offset;
+}
+
+static uint16_t kind_of_path(const struct critical_path_reading *reading,
+                             const struct history_event *event)
+{
+    const struct record *record = (const struct record *)event->event.header;
+    const struct path_record *path = identities_path(history_identities(reading->graph.history),
+                                                     event->event.origin, record->message.path);
+
+    return path == NULL ? 0 : path->kind;
+}
+
+int critical_note(void *context, uint32_t index, const struct chain *chain, uint32_t edge)
+{
+    struct critical_path_reading *reading = context;
+    const struct history_event *event = reading->event;
+    int64_t added = scratch_add(&reading->facts);
+
+    if (added != index)
+        return added < 0 ? (int)added : -EINVAL;
+    if (!reading->timed)
+        reading->time = common_time(reading, reading->latest.origin, reading->latest.time);
+    struct fact *fact = critical_fact(reading, index);
+    *fact = (struct fact){.time = reading->time,
+                          .pc = chain->pc,
+                          .image = chain->image,
+                          .edge_kind = EDGE_KIND_COUNT,
+                          .begins = !reading->timed,
+                          .after = event == NULL};
+    reading->timed = true;
+    if (event == NULL || edge >= event->edge_count)
+        return 0;
+    fact->edge_kind = (uint8_t)event->edges[edge].kind;
+    if (reading->graph.stretches.at[index].wait != STRETCH_MESSAGE)
+        return 0;
+    fact->path_kind = kind_of_path(reading, event);
+    fact->flight = flight_time(reading, event, &event->edges[edge]);
+    return 0;
+}
+
+int critical_add(struct critical_path_reading *reading, const struct history_event *event)
+{
+    if (note_arrival(&reading->parts, event) < 0)
+        return -ENOMEM;
+    reading->event = event;
+    reading->timed = false;
+    reading->latest.origin = event->event.origin;
+    reading->latest.time = event->event.header->time;
+    int added = graph_add(&reading->graph, event);
+    reading->event = NULL;
+    return added;
+}
+
+/* ---- when the path is known ---- */
+
+/* Counts an arc of the path. */
+static int count_wait(struct critical_path_reading *reading, uint32_t index)
 {
     const struct graph *graph = &reading->graph;
+    const struct stretch *stretch = &graph->stretches.at[index];
+    const struct fact *fact = critical_fact(reading, index);
     struct critical_path *result = reading->result;
-    const struct record *record = (const struct record *)event->event.header;
+    bool has_edge = fact->edge_kind != EDGE_KIND_COUNT;
     uint64_t delay = critical_delay(reading, NULL, stretch);
     uint32_t from = graph->starts[graph->stretches.at[stretch->source].chain].process;
 
     if (stretch->wait == STRETCH_SINCE) {
         result->outside += delay;
         /* with an edge, the time is that of the other end's process, until it closed a file */
-        result->processes[edge == NULL ? graph->starts[stretch->chain].process : from].outside +=
+        result->processes[!has_edge ? graph->starts[stretch->chain].process : from].outside +=
             delay;
-        if (edge == NULL)
+        if (!has_edge)
             return 0;
         delay = 0;
     }
     bool message = stretch->wait == STRETCH_MESSAGE;
     struct critical_arcs arc = {
-        .kind = edge == NULL || message ? EDGE_EXACT : edge->kind,
+        .kind = !has_edge || message ? EDGE_EXACT : fact->edge_kind,
         .from = from,
         .to = graph->starts[stretch->chain].process,
         .count = 1,
         .bytes = message ? stretch->weight : 0,
         .delay = delay,
+        .path_kind = fact->path_kind,
     };
-    const struct path_record *path =
-        message ? identities_path(history_identities(graph->history), event->event.origin,
-                                  record->message.path)
-                : NULL;
-    arc.path_kind = path == NULL ? 0 : path->kind;
     result->delay += delay;
-    if (message)
-        arc.in_flight = flight_time(reading, event, edge);
+    if (message && fact->flight == FLIGHT_UNKNOWN) {
+        result->unknown_flights++;
+    } else if (message) {
+        result->in_flight += fact->flight;
+        arc.in_flight = fact->flight;
+    }
     return count_arc(reading, &arc);
 }
 
-/* Called when the replay comes to a stretch again. */
-static int see_stretch(void *context, uint32_t index, const struct chain *chain, uint32_t edge)
+/* Counts the CPU time of a stretch of the path, and the wait of its own. */
+static int count_cpu(struct critical_path_reading *reading, uint32_t index)
 {
-    struct critical_path_reading *reading = context;
-    const struct history_event *event = reading->event;
-    const struct place *place = &reading->places[index];
     const struct stretch *stretch = &reading->graph.stretches.at[index];
-    struct critical_process *process = &reading->result->processes[chain->process];
+    const struct fact *fact = critical_fact(reading, index);
+    uint32_t process = reading->graph.starts[stretch->chain].process;
+    struct critical_path *result = reading->result;
 
-    if (index == reading->end)
-        reading->end_time = reading->time;
-    if (!place->critical)
+    result->processes[process].cpu += stretch->cpu;
+    result->cpu += stretch->cpu;
+    if (stretch->wait == STRETCH_SLEEP ||
+        (!reading->plain && reading->places[index].rule == ARC_WAITED)) {
+        result->processes[process].outside += stretch_time(stretch);
+        result->outside += stretch_time(stretch);
+    }
+    if (stretch->cpu == 0)
         return 0;
-    reading->critical = true;
-    if (place->by_wait) {
-        reading->edge = edge;
-        return count_wait(reading, stretch, event,
-                          edge < event->edge_count ? &event->edges[edge] : NULL);
+    const struct critical_pc pc = {
+        .pc = fact->pc,
+        .cpu = stretch->cpu,
+        .origin = fact->pc == 0 ? 0 : reading->parallelism->processes[process].origin,
+        .image = fact->image,
+        .process = process};
+    return count_pc(reading, &pc);
+}
+
+int critical_count(struct critical_path_reading *reading)
+{
+    bool is_counted = false; /* the event */
+    int result = 0;
+
+    for (uint32_t i = 0; i < reading->graph.stretches.count && result == 0; i++) {
+        const struct fact *fact = critical_fact(reading, i);
+        is_counted = is_counted && !fact->begins;
+        if (!reading->places[i].critical)
+            continue;
+        reading->result->events += !is_counted && !fact->after;
+        is_counted = true;
+        result = reading->places[i].by_wait ? count_wait(reading, i) : count_cpu(reading, i);
     }
-    process->cpu += stretch->cpu;
-    reading->result->cpu += stretch->cpu;
-    if (stretch->wait == STRETCH_SLEEP || (!reading->plain && place->rule == ARC_WAITED)) {
-        process->outside += stretch_time(stretch);
-        reading->result->outside += stretch_time(stretch);
-    }
-    return stretch->cpu == 0 ? 0 : count_pc(reading, chain, stretch->cpu);
+    return result;
 }
 
 /* ---- results ---- */
@@ -248,54 +325,32 @@ static int make_procedures(struct critical_path_reading *reading,
     return 0;
 }
 
-/* ---- the second reading ---- */
+/* ---- the second reading, for a picture ---- */
+
+static int see_again(void *context, uint32_t index, const struct chain *chain, uint32_t edge)
+{
+    struct critical_path_reading *reading = context;
+    const struct place *place = &reading->places[index];
+
+    (void)chain;
+    if (!place->critical)
+        return 0;
+    reading->critical = true;
+    if (place->by_wait)
+        reading->edge = edge;
+    return 0;
+}
 
 void critical_path_again(struct critical_path_reading *reading, struct history *again)
 {
-    reading->again = again;
-    graph_replay(&reading->graph, again, see_stretch, reading);
-}
-
-/* A time of an origin by the first origin's clock. */
-static uint64_t common_time(const struct critical_path_reading *reading, uint32_t origin,
-                            uint64_t time)
-{
-    uint64_t error;
-    int64_t offset = 0;
-
-    if (origin != 0)
-        history_clock(reading->again, origin, time, &offset, &error);
-    return time + (uint64_t)offset;
-}
-
-/* ns from the first event of all traces to the end of the path. */
-static uint64_t elapsed_until_end(const struct critical_path_reading *reading)
-{
-    const struct graph *graph = &reading->graph;
-    uint64_t first = reading->end_time;
-
-    for (uint32_t i = 0; i < graph->origin_room; i++) {
-        if (graph->origins[i].first == 0)
-            continue;
-        uint64_t time = common_time(reading, i, graph->origins[i].first);
-        if (time < first)
-            first = time;
-    }
-    return reading->end_time - first;
+    graph_replay(&reading->graph, again, see_again, reading);
 }
 
 int critical_add_again(struct critical_path_reading *reading, const struct history_event *event)
 {
-    reading->event = event;
     reading->critical = false;
     reading->edge = UINT32_MAX;
-    if (note_arrival(&reading->parts, event) < 0)
-        return -ENOMEM;
-    reading->time = common_time(reading, event->event.origin, event->event.header->time);
-    int added = graph_add(&reading->graph, event);
-    if (added == 0 && reading->critical)
-        reading->result->events++;
-    return added;
+    return graph_add(&reading->graph, event);
 }
 
 bool critical_path_passes(const struct critical_path_reading *reading, uint32_t *ret_edge)
@@ -310,11 +365,30 @@ bool critical_path_answers(const struct critical_path_reading *reading, struct o
     return reading->graph.answers;
 }
 
+/* ---- the result ---- */
+
+/* ns from the first event of all traces to the end of the path. */
+static uint64_t elapsed_until_end(const struct critical_path_reading *reading)
+{
+    const struct graph *graph = &reading->graph;
+    uint64_t end = reading->end == NO_STRETCH ? 0 : critical_fact(reading, reading->end)->time;
+    uint64_t first = end;
+
+    for (uint32_t i = 0; i < graph->origin_room; i++) {
+        if (graph->origins[i].first == 0)
+            continue;
+        uint64_t time = common_time(reading, i, graph->origins[i].first);
+        if (time < first)
+            first = time;
+    }
+    return end - first;
+}
+
 static int make_result(struct critical_path_reading *reading)
 {
     struct critical_path *path = reading->result;
 
-    if (make_procedures(reading, history_identities(reading->again)) < 0)
+    if (make_procedures(reading, history_identities(reading->graph.history)) < 0)
         return -ENOMEM;
     path->arcs = reading->parts.arcs;
     path->arc_count = reading->parts.arc_keys.count;
@@ -326,14 +400,14 @@ static int make_result(struct critical_path_reading *reading)
     if (critical_find_carrier(reading) < 0)
         return -ENOMEM;
     path->elapsed = elapsed_until_end(reading);
-    history_counts(reading->again, &path->parallelism->matching);
+    history_counts(reading->graph.history, &path->parallelism->matching);
     return 0;
 }
 
 int critical_path_finish(struct critical_path_reading *reading, struct critical_path **ret_path,
                          struct problem *problem)
 {
-    int result = graph_finish(&reading->graph);
+    int result = reading->graph.again ? graph_finish(&reading->graph) : 0;
 
     if (result == 0)
         result = make_result(reading);

@@ -30,19 +30,27 @@ bool critical_has_name(const struct graph *graph, uint32_t process, uint32_t lik
     return strcmp(graph->result->processes[process].name, graph->result->processes[like].name) == 0;
 }
 
-/* CPU time of a stretch, with the change of `what_if`. */
-static uint64_t cpu_of(const struct critical_path_reading *reading, const struct what_if *what_if,
-                       const struct stretch *stretch)
+/* How much faster each process is than it was recorded, with the change of `what_if`. */
+static void set_speeds(struct critical_path_reading *reading, const struct what_if *what_if)
 {
     const struct graph *graph = &reading->graph;
-    uint32_t process = graph->starts[stretch->chain].process;
-    double speed = 1;
+    const struct placed *placed = &graph->placed[0];
 
-    if (reading->options.delays)
-        speed =
-            placed_speed(&graph->placed[0], graph_machine_of(graph, &graph->placed[0], process));
-    if (what_if != NULL && what_if->speed > 0 && what_if_concerns(reading, what_if, process))
-        speed *= what_if->speed;
+    for (uint32_t i = 0; i < reading->parallelism->process_count; i++) {
+        double speed = 1;
+        if (reading->options.delays)
+            speed = placed_speed(placed, graph_machine_of(graph, placed, i));
+        if (what_if != NULL && what_if->speed > 0 && what_if_concerns(reading, what_if, i))
+            speed *= what_if->speed;
+        reading->speeds[i] = speed;
+    }
+}
+
+/* CPU time of a stretch at that speed. */
+static uint64_t cpu_of(const struct critical_path_reading *reading, const struct stretch *stretch)
+{
+    double speed = reading->speeds[reading->graph.starts[stretch->chain].process];
+
     return speed == 1 ? stretch->cpu : (uint64_t)((double)stretch->cpu / speed);
 }
 
@@ -76,7 +84,7 @@ static uint64_t end_of(const struct critical_path_reading *reading, const struct
     enum arc_rule rule = reading->plain ? ARC_LATER : reading->places[index].rule;
     uint64_t arrives = 0;
 
-    own += cpu_of(reading, what_if, stretch);
+    own += cpu_of(reading, stretch);
     *ret_by_wait = false;
     switch (stretch->wait) {
     case STRETCH_RUNS:
@@ -146,7 +154,7 @@ static enum arc_rule rule_of(const struct critical_path_reading *reading, uint32
         return ARC_WOKE;
     if (waited == 0 || !slept_far_more(source, own + waited))
         return ARC_LATER;
-    cpu = cpu_of(reading, NULL, stretch);
+    cpu = cpu_of(reading, stretch);
     end = reading->chains[stretch->chain] + cpu;
     arrives = reading->places[stretch->source].end + critical_delay(reading, NULL, stretch);
     return arrives < end + waited ? ARC_OWN : ARC_WAITED;
@@ -217,10 +225,12 @@ static uint64_t forward(struct critical_path_reading *reading, const struct what
 uint64_t critical_forward(struct critical_path_reading *reading, const struct what_if *what_if,
                           uint64_t *ret_whole)
 {
-    uint64_t unused, longest;
+    uint64_t unused, longest = 0;
 
+    set_speeds(reading, what_if);
     reading->plain = true;
-    longest = forward(reading, what_if, ret_whole);
+    if (ret_whole != NULL || reading->options.whole)
+        longest = forward(reading, what_if, ret_whole != NULL ? ret_whole : &unused);
     reading->plain = reading->options.whole;
     return reading->plain ? longest : forward(reading, what_if, &unused);
 }
@@ -363,7 +373,7 @@ static void find_slack(struct critical_path_reading *reading, uint64_t longest)
         uint64_t sleep = sleeps ? stretch_time(stretch) : 0;
         if (rule == ARC_WOKE) /* what its own chain did before does not matter */
             tail = NO_TAIL;
-        chains[stretch->chain] = longer_tail(tail, cpu_of(reading, NULL, stretch) + sleep) |
+        chains[stretch->chain] = longer_tail(tail, cpu_of(reading, stretch) + sleep) |
                                  (stretch->cpu > 0 ? CHAIN_COMPUTES : 0);
     }
     for (uint32_t i = 0; i < graph->chain_count; i++)
@@ -396,8 +406,9 @@ static int find(struct critical_path_reading *reading, struct problem *problem)
     reading->result->processes =
         calloc(reading->parallelism->process_count + 1, sizeof(*reading->result->processes));
     reading->idled = calloc((size_t)graph->chain_count + 1, sizeof(*reading->idled));
+    reading->speeds = calloc(reading->parallelism->process_count + 1, sizeof(*reading->speeds));
     if (reading->places == NULL || reading->tails == NULL || reading->chains == NULL ||
-        reading->idled == NULL || reading->result->processes == NULL)
+        reading->idled == NULL || reading->speeds == NULL || reading->result->processes == NULL)
         return problem_set(problem, -ENOSPC, "there is no room for the path; set TMPDIR");
     find_end(reading);
     if (reading->options.asked_count > 0) {
@@ -408,7 +419,7 @@ static int find(struct critical_path_reading *reading, struct problem *problem)
     }
     mark_path(reading);
     find_slack(reading, reading->result->longest);
-    return 0;
+    return critical_count(reading) < 0 ? problem_set(problem, -ENOMEM, "out of memory") : 0;
 }
 
 int critical_path_find(struct critical_path_reading *reading, struct problem *problem)
@@ -431,7 +442,8 @@ int critical_path_new(struct history *history, const struct critical_path_option
 
     if (reading == NULL)
         return result;
-    reading->place_file.file = reading->tail_file.file = reading->graph.stretches.file = -1;
+    reading->place_file.file = reading->tail_file.file = reading->graph.stretches.file =
+        reading->facts.file = -1;
     reading->edge = UINT32_MAX;
     reading->options = *options;
     reading->options.parallelism.sharing = true; /* needed for the stretches */
@@ -442,6 +454,11 @@ int critical_path_new(struct history *history, const struct critical_path_option
     if (reading->parallelism != NULL)
         result = graph_init(&reading->graph, &reading->options.parallelism, history,
                             reading->parallelism, problem);
+    if (result == 0)
+        result = scratch_open(&reading->facts, sizeof(struct fact), options->parallelism.directory,
+                              problem);
+    reading->graph.see = critical_note;
+    reading->graph.context = reading;
     if (result < 0)
         critical_path_reading_free(reading);
     else
@@ -452,8 +469,8 @@ int critical_path_new(struct history *history, const struct critical_path_option
 int critical_path_add(struct critical_path_reading *reading, const struct history_event *event,
                       struct problem *problem)
 {
-    int added = reading->again == NULL ? graph_add(&reading->graph, event)
-                                       : critical_add_again(reading, event);
+    int added =
+        reading->graph.again ? critical_add_again(reading, event) : critical_add(reading, event);
 
     return added < 0 ? graph_explain(added, problem) : 0;
 }
@@ -475,8 +492,10 @@ void critical_path_reading_free(struct critical_path_reading *reading)
     graph_done(&reading->graph);
     stretches_close(&reading->place_file);
     stretches_close(&reading->tail_file);
+    scratch_close(&reading->facts);
     free(reading->chains);
     free(reading->idled);
+    free(reading->speeds);
     critical_parts_done(&reading->parts);
     critical_path_free(reading->result);
     free(reading);

@@ -130,10 +130,10 @@ struct critical_path_options {
 struct critical_path_reading;
 
 /*
- *      critical_path_new(history)     every event: critical_path_add     critical_path_find
- *      critical_path_again(again)     every event: critical_path_add     critical_path_finish
+ *      critical_path_new(history)     every event: critical_path_add     critical_path_find, critical_path_finish
  *
- * Both histories are of the same traces, and nothing has been read from them. What the options point to stays the
+ * For a picture, the path can be followed in a second reading, between these two: critical_path_again(again), every event:
+ * critical_path_add. Both histories are of the same traces, and nothing has been read from them. What the options point to stays the
  * caller's, and must outlive the reading. Errors of all functions: those of parallelism_new and parallelism_add; after
  * an error only critical_path_reading_free is allowed.
  */
@@ -160,7 +160,7 @@ bool critical_path_passes(const struct critical_path_reading *reading, uint32_t 
 bool critical_path_answers(const struct critical_path_reading *reading,
                            struct outside_arc *ret_arc);
 
-/* Makes the result after the last event of the second reading. It needs neither history nor reading; free it with
+/* Makes the result, after the last event of the second reading, if there is one. It needs neither history nor reading; free it with
  * critical_path_free. */
 int critical_path_finish(struct critical_path_reading *reading, struct critical_path **ret_path,
                          struct problem *problem);

@@ -5,6 +5,7 @@
 
 #include "analysis/parallelism/critical_path.h"
 #include "analysis/parallelism/program_graph.h"
+#include "base/scratch.h"
 
 /*
  * What an arc to a chain means, where waits for timers and disks are on the path of one side. Their time is elapsed time,
@@ -40,7 +41,23 @@ struct critical_pc {
     uint32_t process;
 };
 
-/* Sums of the second reading. */
+/* What is noted for a stretch while events are read, as it may be on the path. */
+struct fact {
+    uint64_t time;   /* of the event that made it, by the first origin's clock */
+    uint64_t pc;     /* of its chain then, in `image` */
+    uint64_t flight; /* MESSAGE: how long it was in flight, or FLIGHT_UNKNOWN */
+    uint32_t image;
+    uint16_t path_kind; /* MESSAGE: the kind of its path */
+    uint8_t edge_kind;  /* of the edge that it waits for; EDGE_KIND_COUNT: none */
+    bool begins : 1;    /* the first one of its event */
+    bool after : 1;     /* after the last event */
+};
+
+_Static_assert(sizeof(struct fact) == 32, "they are as many as the stretches");
+
+#define FLIGHT_UNKNOWN UINT64_MAX
+
+/* Sums of the path. */
 struct critical_parts {
     struct intern pc_keys;
     struct critical_pc *pcs;
@@ -66,15 +83,20 @@ struct critical_path_reading {
     struct stretches tail_file;
     uint64_t *chains;                  /* [chains]: end of the latest stretch of each */
     uint64_t *idled;                   /* [chains]: see note_idle */
+    double *speeds;                    /* [processes]: of their CPU time, now */
     bool notes_idle;                   /* places[].idle and .rule are to be filled in */
     bool plain;                        /* every rule is ARC_LATER */
     uint32_t end;                      /* stretch at whose end the path ends; NO_STRETCH: none */
     uint32_t busiest;                  /* END_BUSIEST: the last stretch of that chain */
-    struct history *again;             /* NULL during the first reading */
-    const struct history_event *event; /* of the second reading, while it is added ... */
-    uint64_t time;                     /* ... when, by the first origin's clock */
-    uint64_t end_time;                 /* the same for the end of the path */
-    bool critical;                     /* ... it is on the path ... */
+    struct scratch facts;              /* of the stretches */
+    const struct history_event *event; /* while it is added, in the first reading; NULL: none */
+    struct {
+        uint32_t origin;
+        uint64_t time;
+    } latest;   /* event */
+    bool timed; /* ... `time` is its time, by the first origin's clock */
+    uint64_t time;
+    bool critical; /* the event of the second reading is on the path ... */
     uint32_t edge; /* ... which comes to it by this edge; UINT32_MAX: along its stream */
     struct critical_parts parts;
     struct critical_path *result;
@@ -86,7 +108,7 @@ static inline bool stretch_has_arc(const struct stretch *stretch)
     return stretch->wait >= STRETCH_MESSAGE && stretch->wait <= STRETCH_ORDER;
 }
 
-/* Fills `places`. Returns the length of the path; *ret_whole: t_max. */
+/* Fills `places`. Returns the length of the path; *ret_whole: t_max (NULL: it is not asked for). */
 uint64_t critical_forward(struct critical_path_reading *reading, const struct what_if *what_if,
                           uint64_t *ret_whole);
 
@@ -96,8 +118,23 @@ bool critical_has_name(const struct graph *graph, uint32_t process, uint32_t lik
 uint64_t critical_delay(const struct critical_path_reading *reading, const struct what_if *what_if,
                         const struct stretch *stretch);
 
-/* Adds an event of the second reading. Returns 0 or an error of graph_add. */
+/* ---- critical_parts.c ---- */
+
+static inline struct fact *critical_fact(const struct critical_path_reading *reading,
+                                         uint32_t stretch)
+{
+    return (struct fact *)reading->facts.at + stretch;
+}
+
+/* Notes the fact of a new stretch (see_stretch_function). */
+int critical_note(void *context, uint32_t index, const struct chain *chain, uint32_t edge);
+
+/* Adds an event of the first or second reading. Returns 0 or an error of graph_add. */
+int critical_add(struct critical_path_reading *reading, const struct history_event *event);
 int critical_add_again(struct critical_path_reading *reading, const struct history_event *event);
+
+/* Counts what the path consists of, once it is marked. Returns 0 or -ENOMEM. */
+int critical_count(struct critical_path_reading *reading);
 
 /* ---- critical_what_ifs.c: return 0 or a negative errno ---- */
 

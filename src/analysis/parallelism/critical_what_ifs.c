@@ -66,6 +66,14 @@ int critical_what_ifs(struct critical_path_reading *reading, struct problem *pro
     return 0;
 }
 
+static bool is_only_one(const struct graph *graph, uint32_t process)
+{
+    for (uint32_t i = 0; i < graph->result->process_count; i++)
+        if (i != process && critical_has_name(graph, i, process))
+            return false;
+    return true;
+}
+
 /* Tries the processes with the most CPU time on the path, one for each name, at twice their speed. */
 int critical_offer(struct critical_path_reading *reading)
 {
@@ -92,8 +100,10 @@ int critical_offer(struct critical_path_reading *reading)
         struct what_if *what_if = &result->what_ifs[result->what_if_count++];
         *what_if = (struct what_if){.process = best, .speed = 2};
         what_if->longest = critical_forward(reading, what_if, &what_if->whole);
-        *alone = (struct what_if){.scope = SCOPE_ONE, .process = best, .speed = 2};
-        alone->longest = critical_forward(reading, alone, &alone->whole);
+        *alone = *what_if;
+        alone->scope = SCOPE_ONE;
+        if (!is_only_one(&reading->graph, best))
+            alone->longest = critical_forward(reading, alone, NULL);
     }
     return 0;
 }
@@ -136,7 +146,7 @@ int critical_find_carrier(struct critical_path_reading *reading)
         path->carrier.alone = alone;
         path->carrier.process = what_if.process;
         path->carrier.cpu = alone ? path->processes[what_if.process].cpu : sums[what_if.process];
-        path->carrier.longest = critical_forward(reading, &what_if, &what_if.whole);
+        path->carrier.longest = critical_forward(reading, &what_if, NULL);
     }
     free(sums);
     return 0;

@@ -60,7 +60,7 @@ static int add_message_arc(struct graph *graph, struct arrival *arrival,
     graph->result->ordered += edge->kind == EDGE_ORDERED;
     graph->result->inferred += edge->kind == EDGE_INFERRED;
     int result = add_arc(graph, arrival, from, STRETCH_MESSAGE, edge->bytes);
-    if (result == 0 && from->stretch != 0 && graph->keeps && graph->see == NULL)
+    if (result == 0 && from->stretch != 0 && graph->keeps && !graph->again)
         graph->stretches.at[arrival->chain->last - 1].meets = waited_for(arrival, edge) > 0;
     return result;
 }
@@ -133,7 +133,7 @@ static void add_creation(struct graph *graph, const struct arrival *arrival,
     for (uint32_t i = 0; i < graph->lengths; i++)
         if (from->length[i] > arrival->chain->length[i])
             arrival->chain->length[i] = from->length[i];
-    if (graph->keeps && graph->see == NULL)
+    if (graph->keeps && !graph->again)
         begin_after(graph, arrival, from);
 }
 

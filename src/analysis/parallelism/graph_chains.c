@@ -189,7 +189,7 @@ int64_t graph_add_stretch(struct graph *graph, struct chain *chain, enum stretch
 
     if (!graph->keeps)
         return 0;
-    if (graph->see != NULL)
+    if (graph->again)
         return come_again(graph, chain);
     int64_t index = stretches_add(stretches);
     if (index < 0)
@@ -212,7 +212,9 @@ int64_t graph_add_stretch(struct graph *graph, struct chain *chain, enum stretch
     chain->last = (uint32_t)index + 1;
     if (source != NO_STRETCH && stretches->at[source].users < STRETCH_USERS_MOST)
         stretches->at[source].users++;
-    return index + 1;
+    int result =
+        graph->see == NULL ? 0 : graph->see(graph->context, (uint32_t)index, chain, graph->edge);
+    return result < 0 ? result : index + 1;
 }
 
 int64_t graph_end_here(struct graph *graph, struct chain *chain)
@@ -240,7 +242,7 @@ int graph_begin_chain(struct graph *graph, struct graph_stream *stream)
         chain->number = graph->chain_count++;
         graph->result->streams++;
         chain->process = stream->process;
-        if (graph->see == NULL)
+        if (!graph->again)
             graph->starts[chain->number] =
                 (struct chain_start){.first = NO_STRETCH, .process = stream->process};
         found = (uint32_t)index;

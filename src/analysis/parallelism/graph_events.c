@@ -216,7 +216,7 @@ static void note_meeting(struct graph *graph, const struct arrival *arrival, boo
     const struct record *record = (const struct record *)event->event.header;
     bool came = record->header.id == EVENT_RECEIVE && record->message.bytes > 0;
 
-    if (!graph->keeps || graph->see != NULL || event->joined || arrival->chain->last == 0)
+    if (!graph->keeps || graph->again || event->joined || arrival->chain->last == 0)
         return;
     if (came || (record->header.id == EVENT_SEND && turn))
         graph->stretches.at[arrival->chain->last - 1].meets = 1;

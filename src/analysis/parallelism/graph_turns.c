@@ -109,7 +109,7 @@ static int64_t row_of(struct graph *graph, const struct arrival *arrival)
 static int begin_turn(struct graph *graph, const struct arrival *arrival)
 {
     struct graph_stream *stream = arrival->stream;
-    int64_t row = graph->see != NULL ? NO_ROW : row_of(graph, arrival);
+    int64_t row = graph->again ? NO_ROW : row_of(graph, arrival);
 
     if (row < 0)
         return (int)row;

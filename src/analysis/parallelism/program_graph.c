@@ -82,7 +82,7 @@ void graph_done(struct graph *graph)
     stretches_close(&graph->stretches);
     scratch_close(&graph->moments);
     free(graph->turn_places);
-    free(graph->again.processes);
+    free(graph->result_again.processes);
     free(graph->placed);
     free(graph->origins);
     free(graph->machines);
@@ -111,7 +111,8 @@ void graph_replay(struct graph *graph, struct history *again, see_stretch_functi
     if (graph->origin_room > 0)
         memset(graph->origins, 0, graph->origin_room * sizeof(*graph->origins));
     graph->command = (struct command_seen){0};
-    graph->result = &graph->again;
+    graph->result = &graph->result_again;
+    graph->again = true;
     graph->see = see;
     graph->context = context;
     listen_to(graph, again);
@@ -188,7 +189,7 @@ int graph_finish(struct graph *graph)
         graph_end_chain(graph, graph_chain_of(graph, stream));
     }
     graph->result->stretches = graph->stretches.count;
-    return graph->see != NULL && graph->replayed != graph->stretches.count ? -ESTALE : 0;
+    return graph->again && graph->replayed != graph->stretches.count ? -ESTALE : 0;
 }
 
 int graph_explain(int error, struct problem *problem)

@@ -158,7 +158,7 @@ struct chain {
     uint64_t pending; /* ns of CPU time after that */
     uint64_t cpu;     /* ns, in all */
     uint64_t time;    /* of its latest event */
-    uint64_t pc;      /* of its latest event, if the graph is replayed; in `image` */
+    uint64_t pc;      /* of its latest event, if stretches are seen; in `image` */
     uint32_t origin;
     uint32_t image;
     uint64_t length[];
@@ -240,8 +240,8 @@ struct graph_machine {
 #define RECENT_STREAMS 64   /* found without a lookup */
 #define ENDED_STREAMS  8192 /* still known for a while */
 
-/* Called when the replay comes to a stretch again. `edge`: the edge of the event that it waits for; UINT32_MAX: none.
- * Returns 0 or a negative errno. */
+/* Called for each new stretch, and when the replay comes to it again. `edge`: the edge of the event that it waits for;
+ * UINT32_MAX: none. Returns 0 or a negative errno. */
 typedef int see_stretch_function(void *context, uint32_t index, const struct chain *chain,
                                  uint32_t edge);
 
@@ -278,19 +278,20 @@ struct graph {
     uint32_t command_end; /* stretch at whose end the command ended, index + 1; 0: not known */
     bool keeps;           /* stretches are kept */
     struct stretches stretches;
-    see_stretch_function *see; /* NULL: no replay */
+    see_stretch_function *see; /* or NULL */
     void *context;
+    bool again;        /* it is replayed */
     uint32_t replayed; /* stretches so far */
     uint32_t edge;     /* of the present event, while it is processed */
     bool answers;      /* the arc of an answer from outside leads to the event added last: ... */
-    struct outside_arc answer; /* ... this one */
-    struct parallelism again;  /* the result of the replay */
-    uint64_t *longest;         /* [lengths] of chains that have ended */
-    uint64_t *arrive;          /* [lengths], scratch for one event */
-    struct reached *here;      /* scratch for one arc */
-    struct scratch moments;    /* other_load.c ... */
-    uint32_t moment_streams;   /* ... of so many streams */
-    size_t value;              /* offset of its bytes in the values that the history keeps */
+    struct outside_arc answer;       /* ... this one */
+    struct parallelism result_again; /* of the replay */
+    uint64_t *longest;               /* [lengths] of chains that have ended */
+    uint64_t *arrive;                /* [lengths], scratch for one event */
+    struct reached *here;            /* scratch for one arc */
+    struct scratch moments;          /* other_load.c ... */
+    uint32_t moment_streams;         /* ... of so many streams */
+    size_t value;                    /* offset of its bytes in the values that the history keeps */
     struct covered outside, asleep, locks; /* of the result's waits, by wall clocks */
     struct parallelism *result;
 };
