@@ -214,10 +214,8 @@ void memory_release(void *memory, size_t size)
 /* Below this capacity an array doubles, above it grows by half: new elements are zeroed, so they take real memory. */
 #define DOUBLED_MOST 4096
 
-int array_reserve(void *array, size_t *capacity, size_t count, size_t size)
+int array_grow(void *array, size_t *capacity, size_t count, size_t size)
 {
-    if (count <= *capacity)
-        return 0;
     size_t wanted = *capacity < 8 ? 8 : *capacity;
     while (wanted < count) {
         if (wanted > SIZE_MAX / 2 / size)

@@ -89,6 +89,10 @@ void memory_release(void *memory, size_t size);
 
 /* Ensures that *array, which holds *capacity elements of `size` bytes, has a capacity of at least `count`. New
  * elements are zero. Returns 0, or -ENOMEM, which leaves everything unchanged. */
-int array_reserve(void *array, size_t *capacity, size_t count, size_t size);
+int array_grow(void *array, size_t *capacity, size_t count, size_t size);
+static inline int array_reserve(void *array, size_t *capacity, size_t count, size_t size)
+{
+    return count <= *capacity ? 0 : array_grow(array, capacity, count, size);
+}
 
 #endif

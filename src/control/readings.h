@@ -36,6 +36,8 @@ struct analyses_wanted {
     const struct parallelism_options *parallelism;
     enum streams streams;
     const struct critical_path_options *path;
+    /* The path is that of `parallelism`, whose first assignment counts: there is one graph for both, of threads. */
+    bool one_graph;
     const struct causality_options *causality;
     bool elapsed;
     bool lanes;  /* needs `elapsed` */

@@ -100,6 +100,10 @@ static int begin_threads(struct readings *readings, struct problem *problem)
 {
     const struct analyses_wanted *wanted = readings->wanted;
 
+    if (wanted->one_graph) { /* begin_path makes it */
+        readings->parts[THREADS].analysis = (struct analysis){.self = readings};
+        return 0;
+    }
     return wanted->parallelism == NULL
                ? 0
                : begin_parallelism(readings, wanted->streams != STREAMS_PROCESSES,
@@ -129,6 +133,10 @@ static int begin_path(struct readings *readings, struct problem *problem)
     if (readings->wanted->path == NULL)
         return 0;
     readings->path_options = *readings->wanted->path;
+    if (readings->wanted->one_graph) {
+        readings->path_options.parallelism = *readings->wanted->parallelism;
+        readings->path_options.parallelism.threads = true;
+    }
     select_processes(readings, &readings->selecting_path, &readings->path_options.parallelism);
     int result =
         critical_path_new(readings->history, &readings->path_options, &readings->path, problem);
@@ -204,8 +212,34 @@ static int finish_statistics(struct readings *readings, struct problem *problem)
     return result < 0 ? out_of_memory(problem) : 0;
 }
 
+/* Once, after the last event. */
+static int find_path(struct readings *readings, struct problem *problem)
+{
+    int result = readings->path_found ? 0 : critical_path_find(readings->path, problem);
+
+    readings->path_found = true;
+    return result;
+}
+
+/* The graph is that of the path. If that has failed, so has this. */
+static int finish_threads_of_path(struct readings *readings, struct problem *problem)
+{
+    struct part *path = &readings->parts[PATH];
+    int result = !is_there(path) ? 0 : readings_settle(path, find_path(readings, problem), problem);
+
+    if (result == 0 && !is_there(path)) {
+        *problem = readings->found->path_problem;
+        return -ECANCELED;
+    }
+    return result < 0
+               ? result
+               : critical_path_parallelism(readings->path, &readings->found->run.threads, problem);
+}
+
 static int finish_threads(struct readings *readings, struct problem *problem)
 {
+    if (readings->wanted->one_graph)
+        return finish_threads_of_path(readings, problem);
     int result = parallelism_finish(readings->threads, &readings->found->run.threads, problem);
 
     parallelism_analysis_free(readings->threads);
@@ -227,7 +261,7 @@ static int finish_processes(struct readings *readings, struct problem *problem)
 
 static int finish_path(struct readings *readings, struct problem *problem)
 {
-    return critical_path_find(readings->path, problem);
+    return find_path(readings, problem);
 }
 
 static int finish_requests(struct readings *readings, struct problem *problem)
@@ -334,7 +368,7 @@ size_t readings_analyses(struct readings *readings, struct analysis ret_analyses
     size_t count = 0;
 
     for (unsigned i = 0; i < PART_COUNT; i++)
-        if (is_there(&readings->parts[i]))
+        if (is_there(&readings->parts[i]) && readings->parts[i].analysis.add != NULL)
             ret_analyses[count++] = (struct analysis){readings->parts[i].analysis.name,
                                                       &readings->parts[i], add_to_part};
     return count;

@@ -56,6 +56,7 @@ struct readings {
     struct pauses_analysis *pauses;
     struct patterns_analysis *patterns;
     struct critical_path_options path_options;
+    bool path_found;
     struct selecting selecting_parallelism, selecting_path;
 };
 

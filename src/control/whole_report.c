@@ -108,6 +108,7 @@ static void want(struct whole_report *whole)
         .every = draws ? EVERY : 0,
         .parallelism = (whole->parts & PART_PARALLELISM) != 0 ? &whole->options : NULL,
         .path = has_path ? &report_path_options : NULL,
+        .one_graph = has_path && (whole->parts & PART_PARALLELISM) != 0,
         .causality = (whole->parts & PART_CAUSALITY) == 0 ? NULL
                      : whole->draws                       ? &requests_by_program
                      : whole->json                        ? &requests_in_full

@@ -171,6 +171,8 @@ uint64_t placed_delay_of_arc(const struct graph *graph, const struct placed *pla
         return 0;
     if (stretch->wait == STRETCH_SINCE)
         return stretch_time(stretch);
+    if (!graph->has_delays)
+        return 0;
     return placed_delay(placed, &graph->options->delays,
                         graph_machine_of(graph, placed, graph->starts[source->chain].process),
                         graph_machine_of(graph, placed, graph->starts[stretch->chain].process),

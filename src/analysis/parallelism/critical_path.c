@@ -432,6 +432,18 @@ int critical_path_find(struct critical_path_reading *reading, struct problem *pr
     return result < 0 ? graph_explain(result, problem) : find(reading, problem);
 }
 
+int critical_path_parallelism(struct critical_path_reading *reading,
+                              struct parallelism **ret_parallelism, struct problem *problem)
+{
+    int result = parallelism_complete(&reading->graph, reading->parallelism, problem);
+
+    if (result < 0)
+        return result;
+    reading->result->shares_parallelism = true;
+    *ret_parallelism = reading->parallelism;
+    return 0;
+}
+
 /* ---- as an analysis ---- */
 
 int critical_path_new(struct history *history, const struct critical_path_options *options,
@@ -505,7 +517,8 @@ void critical_path_free(struct critical_path *path)
 {
     if (path == NULL)
         return;
-    parallelism_free(path->parallelism);
+    if (!path->shares_parallelism)
+        parallelism_free(path->parallelism);
     free(path->processes);
     free(path->arcs);
     free(path->procedures);

@@ -106,6 +106,7 @@ struct critical_path {
     struct what_if
         *alone; /* [what_if_count]: of its processes the one with most of the path, alone */
     struct critical_carrier carrier;
+    bool shares_parallelism; /* it is freed by others */
 };
 
 void critical_path_free(struct critical_path *path);
@@ -118,7 +119,7 @@ struct what_if_asked {
 };
 
 struct critical_path_options {
-    struct parallelism_options parallelism; /* with one assignment; `sharing` is ignored */
+    struct parallelism_options parallelism; /* its first assignment counts; `sharing` is ignored */
     bool delays;                            /* of step delay; else of step max */
     bool whole;                             /* END_LONGEST */
     const struct what_if_asked *asked;
@@ -148,6 +149,11 @@ struct analysis critical_path_analysis(struct critical_path_reading *reading);
 
 /* Finds the path, after the last event of the first reading. -EINVAL: a process in `asked` is not in the traces. */
 int critical_path_find(struct critical_path_reading *reading, struct problem *problem);
+
+/* The parallelism, of the same graph and the same options. After critical_path_find; the caller frees it when the path is not
+ * used any more. Errors: those of parallelism_finish. */
+int critical_path_parallelism(struct critical_path_reading *reading,
+                              struct parallelism **ret_parallelism, struct problem *problem);
 
 /* Begins the second reading. */
 void critical_path_again(struct critical_path_reading *reading, struct history *again);

@@ -157,7 +157,8 @@ static int add_given(const struct graph *graph, size_t assignment, struct parall
     uint64_t longest;
 
     add_row(parallelism, assignment, STEP_MAX, graph->longest[0]);
-    add_row(parallelism, assignment, STEP_DELAY, graph->longest[1 + assignment]);
+    add_row(parallelism, assignment, STEP_DELAY,
+            graph->longest[graph->lengths == 1 ? 0 : 1 + assignment]);
     if (!graph->options->sharing)
         return 0;
     int result = sharing_simulate(graph, &graph->placed[assignment], &longest);
@@ -248,31 +249,42 @@ struct analysis parallelism_analysis(struct parallelism_analysis *analysis)
     return (struct analysis){"the parallelism", analysis, add_event};
 }
 
+int parallelism_complete(struct graph *graph, struct parallelism *result, struct problem *problem)
+{
+    const struct parallelism_options *options = graph->options;
+    int made;
+
+    if (options->other_load == OTHER_LOAD_SEEN && other_load_find(graph) < 0)
+        return graph_explain(-ENOMEM, problem);
+    made = make_rows(graph, result, problem);
+    if (made < 0)
+        return made;
+    if (options->slices)
+        made = slices_find(graph, result, problem);
+    if (made < 0)
+        return made;
+    if (options->sharing)
+        made = process_paths_find(graph, result, problem);
+    if (made < 0)
+        return graph_explain(made, problem);
+    history_counts(graph->history, &result->matching);
+    return 0;
+}
+
 int parallelism_finish(struct parallelism_analysis *analysis, struct parallelism **ret_parallelism,
                        struct problem *problem)
 {
-    int finished = graph_finish(&analysis->graph);
+    struct graph *graph = &analysis->graph;
+    int finished = graph_finish(graph);
 
     if (finished < 0)
         return graph_explain(finished, problem);
-    if (analysis->options.other_load == OTHER_LOAD_SEEN && other_load_find(&analysis->graph) < 0)
-        return graph_explain(-ENOMEM, problem);
-    finished = make_rows(&analysis->graph, analysis->result, problem);
+    finished = parallelism_complete(graph, analysis->result, problem);
     if (finished < 0)
         return finished;
-    if (analysis->options.slices)
-        finished = slices_find(&analysis->graph, analysis->result, problem);
-    if (finished < 0)
-        return finished;
-    if (analysis->options.sharing)
-        finished = process_paths_find(&analysis->graph, analysis->result, problem);
+    finished = parallelism_name_processes(analysis->result, history_identities(graph->history));
     if (finished < 0)
         return graph_explain(finished, problem);
-    finished =
-        parallelism_name_processes(analysis->result, history_identities(analysis->graph.history));
-    if (finished < 0)
-        return graph_explain(finished, problem);
-    history_counts(analysis->graph.history, &analysis->result->matching);
     *ret_parallelism = analysis->result;
     analysis->result = NULL;
     return 0;

@@ -74,9 +74,9 @@ struct simulation {
     struct processors *machines;
     uint32_t machine_count;
     size_t machine_room;
-    struct heap next;   /* machines, ordered by when their next chain ends */
-    struct heap timers; /* chains, ordered by when they continue */
-    struct lookup end_numbers;
+    struct heap next;           /* machines, ordered by when their next chain ends */
+    struct heap timers;         /* chains, ordered by when they continue */
+    struct scratch end_indexes; /* [stretches]: uint32_t, + 1; 0: none */
     struct pool ends;
     uint32_t living;
     double *weights;         /* appendix A: [stretches]; NULL: chains share processors */
@@ -194,7 +194,8 @@ static void advance(const struct simulation *simulation, struct processors *mach
 
     if (machine->chains.count > 0) {
         machine->count += passed * rate_of(simulation, machine);
-        machine->weighed += passed / share_of(machine);
+        if (simulation->weights != NULL)
+            machine->weighed += passed / share_of(machine);
     } else {
         machine->count = machine->weighed = 0; /* small numbers are exact */
     }
@@ -235,11 +236,16 @@ static int reckon(struct simulation *simulation, uint32_t index)
 
 /* ---- ends of stretches ---- */
 
+static uint32_t *end_index(const struct simulation *simulation, uint32_t stretch)
+{
+    return (uint32_t *)simulation->end_indexes.at + stretch;
+}
+
 static struct end *find_end(struct simulation *simulation, uint32_t stretch)
 {
-    uint32_t found = lookup_find(&simulation->end_numbers, stretch);
+    uint32_t index = *end_index(simulation, stretch);
 
-    return found == LOOKUP_NONE ? NULL : pool_at(&simulation->ends, found);
+    return index == 0 ? NULL : pool_at_sized(&simulation->ends, index - 1, sizeof(struct end));
 }
 
 /* NULL: out of memory. */
@@ -248,8 +254,9 @@ static struct end *add_end(struct simulation *simulation, uint32_t stretch, doub
     uint32_t users = simulation->graph->stretches.at[stretch].users;
     int64_t index = pool_take(&simulation->ends);
 
-    if (index < 0 || lookup_set(&simulation->end_numbers, stretch, (uint32_t)index) < 0)
+    if (index < 0)
         return NULL;
+    *end_index(simulation, stretch) = (uint32_t)index + 1;
     struct end *end = pool_at(&simulation->ends, (uint32_t)index);
     *end = (struct end){.time = time, .users = users, .kept = users == STRETCH_USERS_MOST};
     return end;
@@ -259,8 +266,8 @@ static void leave_end(struct simulation *simulation, struct end *end, uint32_t s
 {
     if (end->kept || --end->users > 0)
         return;
-    pool_give(&simulation->ends, lookup_find(&simulation->end_numbers, stretch));
-    lookup_remove(&simulation->end_numbers, stretch);
+    pool_give(&simulation->ends, *end_index(simulation, stretch) - 1);
+    *end_index(simulation, stretch) = 0;
 }
 
 static double arc_delay(const struct simulation *simulation, const struct stretch *stretch)
@@ -464,6 +471,17 @@ static int run(struct simulation *simulation)
     return result < 0 ? result : simulation->living > 0 ? -EDEADLK : 0;
 }
 
+/* Room for the ends of all stretches. */
+static int open_ends(struct simulation *simulation)
+{
+    int result = scratch_open(&simulation->end_indexes, sizeof(uint32_t),
+                              simulation->graph->options->directory, NULL);
+
+    return result < 0 ? result
+                      : scratch_reserve(&simulation->end_indexes,
+                                        (size_t)simulation->graph->stretches.count + 1);
+}
+
 static int simulate(const struct graph *graph, const struct placed *placed, double *weights,
                     struct slicing *slicing, uint64_t *ret_longest)
 {
@@ -475,6 +493,7 @@ static int simulate(const struct graph *graph, const struct placed *placed, doub
     simulation.chains = calloc((size_t)graph->chain_count + 1, sizeof(*simulation.chains));
     if (simulation.chains == NULL)
         return -ENOMEM;
+    result = open_ends(&simulation);
     for (uint32_t i = 0; i < graph->chain_count && result == 0; i++)
         if (!graph->starts[i].created)
             result = start_chain(&simulation, i);
@@ -489,7 +508,7 @@ static int simulate(const struct graph *graph, const struct placed *placed, doub
     free(simulation.next.at);
     free(simulation.timers.at);
     lookup_done(&simulation.machine_numbers);
-    lookup_done(&simulation.end_numbers);
+    scratch_close(&simulation.end_indexes);
     pool_done(&simulation.ends);
     return result;
 }

@@ -25,6 +25,24 @@ static void listen_to(struct graph *graph, struct history *history)
     history_find_rooms(history);
 }
 
+static bool has_delays(const struct delays *delays)
+{
+    return delays->local.count > 0 || delays->remote.count > 0 || delays->between_count > 0;
+}
+
+/* Without delays, on machines as fast as those of the recording, step delay is step max. */
+static bool needs_lengths(const struct parallelism_options *options)
+{
+    bool needs = has_delays(&options->delays);
+
+    for (size_t i = 0; i < options->assignment_count; i++) {
+        const struct assignment *assignment = &options->assignments[i];
+        for (size_t k = 0; assignment->kind == ASSIGNED && k < assignment->machine_count; k++)
+            needs = needs || assignment->machines[k].speed != 1;
+    }
+    return needs;
+}
+
 int graph_init(struct graph *graph, const struct parallelism_options *options,
                struct history *history, struct parallelism *result, struct problem *problem)
 {
@@ -34,7 +52,8 @@ int graph_init(struct graph *graph, const struct parallelism_options *options,
     *graph = (struct graph){
         .options = options,
         .result = result,
-        .lengths = 1 + (uint32_t)count,
+        .lengths = needs_lengths(options) ? 1 + (uint32_t)count : 1,
+        .has_delays = has_delays(&options->delays),
         .keeps = options->sharing,
         .stretches = {.file = -1},
         .moments = {.file = -1},

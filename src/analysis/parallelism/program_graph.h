@@ -249,7 +249,9 @@ struct graph {
     const struct parallelism_options *options;
     const struct history *history;
     struct placed *placed; /* [options->assignment_count] */
-    uint32_t lengths;      /* 0: step max; 1 + i: step delay of assignment i */
+    uint32_t
+        lengths; /* 0: step max; 1 + i: step delay of assignment i, or only the first one if all are the same */
+    bool has_delays; /* messages may take time */
     struct lookup stream_numbers;
     struct lookup process_numbers;
     struct lookup process_chains; /* if processes are streams: number of a process -> chain */
@@ -389,6 +391,9 @@ int process_paths_find(const struct graph *graph, struct parallelism *parallelis
  * sharing_simulate. */
 int assignment_search(const struct graph *graph, struct placed *placed,
                       struct parallelism_search *ret_search);
+
+/* Fills in what the result has of a finished graph, but for names (parallelism.c). Errors: those of parallelism_finish. */
+int parallelism_complete(struct graph *graph, struct parallelism *result, struct problem *problem);
 
 /* Notes the command lines of the result's processes, and which have equal names (parallelism.c). After the last event.
  * Returns 0 or -ENOMEM. */
