@@ -270,7 +270,7 @@ static struct moment offset_around(const struct clock_pair *pair, int64_t time, 
     __int128 highest = INT64_MIN;
     uint64_t before = 0; /* time before the clock was started, for which there are no bounds */
 
-    for (int end = -1; end <= 1; end += 2) {
+    for (int end = around == 0 ? 1 : -1; end <= 1; end += 2) {
         __int128 at = (__int128)time + (__int128)around * end;
         int64_t offset;
         uint64_t error;
@@ -313,6 +313,8 @@ static struct moment to_a(const struct clock_pair *pair, struct moment b)
         uint64_t step = (uint64_t)(better > guess ? better - guess : guess - better);
         around = add_errors(offset.error + step, b.error);
         guess = better;
+        if (step == 0)
+            break;
     }
     /* adds how much the offset may change within it */
     around = add_errors(around, 2 * (uint64_t)clock_growth(around));
