@@ -9,8 +9,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define FIRST_ROOM 4096u     /* items */
-#define MORE_ROOM  16777216u /* at most so many more at a time */
+#define FIRST_ROOM 4096u      /* items */
+#define MORE_ROOM  16777216u  /* at most so many more at a time */
+#define FILL_FROM  (1u << 20) /* bytes */
 
 int scratch_open(struct scratch *scratch, size_t size, const char *directory,
                  struct problem *problem)
@@ -37,6 +38,15 @@ void scratch_close(struct scratch *scratch)
     *scratch = (struct scratch){.file = -1};
 }
 
+/* Has the kernel map all pages at once: one call for what would otherwise be a fault for each. Older kernels (before 5.14) fault. */
+static void fill(char *at, size_t before, size_t size)
+{
+    size_t begin = before & ~(size_t)(sysconf(_SC_PAGESIZE) - 1);
+
+    if (size >= FILL_FROM)
+        madvise(at + begin, size - begin, MADV_POPULATE_WRITE);
+}
+
 int scratch_reserve(struct scratch *scratch, size_t room)
 {
     size_t before = scratch->room * scratch->size, size = room * scratch->size;
@@ -55,13 +65,14 @@ int scratch_reserve(struct scratch *scratch, size_t room)
         return -errno;
     scratch->at = at;
     scratch->room = room;
+    fill(at, before, size);
     return 0;
 }
 
 int64_t scratch_add(struct scratch *scratch)
 {
     if (scratch->count == scratch->room) {
-        size_t more = scratch->room == 0 ? FIRST_ROOM : scratch->room;
+        size_t more = scratch->room < 4 * FIRST_ROOM ? FIRST_ROOM : scratch->room / 4;
         int result =
             scratch_reserve(scratch, scratch->room + (more < MORE_ROOM ? more : MORE_ROOM));
         if (result < 0)
