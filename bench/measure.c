@@ -2,7 +2,7 @@
 /*
  * measure.c: runs a command and measures its time and memory.
  *
- *      measure FILE COMMAND...    writes "SECONDS KIBIBYTES" to FILE; exits as COMMAND does
+ *      measure FILE COMMAND...    writes "SECONDS KIBIBYTES CPU_SECONDS" to FILE; exits as COMMAND does
  *
  * The memory is anonymous memory (RssAnon of /proc/PID/status: no file pages), the maximum of samples taken every
  * millisecond.
@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -49,6 +50,16 @@ static unsigned long watch(pid_t process, int *ret_status)
     return most;
 }
 
+/* Of the command, which has ended. */
+static double processor_time(void)
+{
+    struct rusage usage = {0};
+
+    getrusage(RUSAGE_CHILDREN, &usage);
+    return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+           (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
+}
+
 int main(int argc, char **argv)
 {
     int status = 0;
@@ -71,7 +82,8 @@ int main(int argc, char **argv)
     }
     unsigned long most = process < 0 ? 0 : watch(process, &status);
     double seconds = (double)(clock_now(CLOCK_MONOTONIC) - begin) / 1e9;
-    if (process < 0 || fprintf(result, "%.6f %lu\n", seconds, most) < 0 || fclose(result) != 0) {
+    if (process < 0 || fprintf(result, "%.6f %lu %.6f\n", seconds, most, processor_time()) < 0 ||
+        fclose(result) != 0) {
         fprintf(stderr, "measure: %s: %s\n", argv[1], strerror(errno));
         return EXIT_FAILURE;
     }
