@@ -209,6 +209,8 @@ void launch_cancel(struct launched *launched)
     close_fd(&launched->error);
     if (launched->reaped_elsewhere)
         end_traced(launched);
+    else
+        kill(launched->pid, SIGKILL); /* another one that is suspended may hold the gate open */
     waitpid(launched->pid, NULL, launched->reaped_elsewhere ? WNOHANG : 0);
     close_fd(&launched->pid_fd);
 }
