@@ -449,6 +449,44 @@ static int dial(const struct fabric_address *address, struct problem *problem)
                                   address->port, strerror(-tcp));
 }
 
+#define INFO_MOST 4096 /* bytes of a server's first line that are looked at */
+
+/* The first line of a server says whether it wants encryption: INFO {"tls_required":true, ...} */
+static bool wants_encryption(int tcp)
+{
+    struct pollfd file = {.fd = tcp, .events = POLLIN};
+    char text[INFO_MOST + 1] = "";
+    size_t length = 0;
+    ssize_t got = 1;
+
+    while (got > 0 && length < INFO_MOST && strchr(text, '\n') == NULL &&
+           poll(&file, 1, DIAL_MS) > 0) {
+        got = read(tcp, text + length, INFO_MOST - length);
+        length += got > 0 ? (size_t)got : 0;
+        text[length] = '\0';
+    }
+    return strstr(text, "\"tls_required\":true") != NULL;
+}
+
+int relay_check_scheme(const char *urls, struct problem *problem)
+{
+    struct fabric_address address;
+    struct problem ignored;
+    int result = 0;
+
+    while (result == 0 && urls != NULL) {
+        result = fabric_address_parse(urls, &address, &urls, problem);
+        int tcp = result < 0 || address.tls ? -1 : dial(&address, &ignored);
+        if (tcp >= 0 && wants_encryption(tcp))
+            result = problem_set(problem, -EPROTO,
+                                 "nats://%s:%s: its server wants encryption: write tls://%s:%s",
+                                 address.host, address.port, address.host, address.port);
+        if (tcp >= 0)
+            close(tcp);
+    }
+    return result;
+}
+
 int relay_connect_to(const char *urls, int in, int out, struct relay **ret_relay,
                      struct problem *problem)
 {

@@ -73,6 +73,11 @@ int relay_connect(uint16_t port, int in, int out, struct relay **ret_relay,
 int relay_connect_to(const char *urls, int in, int out, struct relay **ret_relay,
                      struct problem *problem);
 
+/* Whether those of these servers that can be reached want encryption although the address begins with nats://. libnats would
+ * begin to encrypt by itself; an agent, whose server is the relay, cannot check its certificate then. Returns 0, or a
+ * negative errno with a line in `problem`. */
+int relay_check_scheme(const char *urls, struct problem *problem);
+
 /* Becomes readable when the descriptors have ended: relay_ended is then true, until others are attached. */
 int relay_descriptor(const struct relay *relay);
 bool relay_ended(struct relay *relay);

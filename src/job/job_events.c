@@ -11,7 +11,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#define NOTES_MOST 200 /* of one machine */
+#define NOTES_MOST 100 /* of one machine */
 #define LINE_AGAIN "\r\033[K"
 #define TRIM_EVERY 5000000000ull /* ns */
 
@@ -141,10 +141,14 @@ void jobs_take_end(struct jobs *jobs, struct job_process *process, const struct 
 
 void jobs_say_once(struct jobs *jobs, struct job_machine *machine, const char *text)
 {
-    if (json_object_get(machine->notes, text) != NULL ||
+    char key[16];
+
+    snprintf(key, sizeof(key), "%08x", (unsigned)hash_bytes(0, text, strlen(text)));
+    if (json_object_get(machine->notes, key) != NULL ||
         json_object_size(machine->notes) >= NOTES_MOST)
         return;
-    json_object_set_new(machine->notes, text, json_true());
+    json_object_set_new(machine->notes, key, json_true());
+    jobs->meta_changed = true;
     jobs_tell(jobs, "note: %s: %s", machine->name, text);
 }
 

@@ -3,7 +3,7 @@
  * job_kept.c: the state of a controller, kept by the session's server (fabric_keep), so that a later one goes on.
  *
  *      session   {"next_job": 3, "next_filter": 2, "heard": 812, "used": {...}, "filters": [...],
- *                 "machines": ["web1"],
+ *                 "machines": ["web1"], "notes": {"web1": {"1b3f77a0": true}}, "reach": {"rsh": "ssh -F config"},
  *                 "lines": [{"machine": "web1", "pid": 812, "err": false, "text": "aGFsZiBh"}]}
  *      job.1     {"number": 1, "name": "sort", "recording": "f1-sort", "filter": "default", "flags": "send", "flags_set": true,
  *                 "processes": [{"name": "sort", "pid": 812, "machine": "web1", "state": "running", ...}],
@@ -70,16 +70,27 @@ static json_t *machines_json(const struct jobs *jobs)
     return machines;
 }
 
+static json_t *notes_json(const struct jobs *jobs)
+{
+    json_t *notes = json_object();
+
+    for (size_t i = 0; i < jobs->machine_count; i++)
+        if (json_object_size(jobs->machines[i]->notes) > 0)
+            json_object_set(notes, jobs->machines[i]->name, jobs->machines[i]->notes);
+    return notes;
+}
+
 static json_t *session_json(const struct jobs *jobs)
 {
     json_t *filters = json_array();
 
     for (size_t i = 0; i < jobs->filter_count; i++)
         json_array_append_new(filters, filter_json(jobs->filters[i]));
-    return json_pack("{s:i, s:i, s:I, s:O, s:o, s:b, s:o, s:o}", "next_job", (int)jobs->next_job,
-                     "next_filter", (int)jobs->next_filter, "heard", (json_int_t)jobs->heard,
-                     "used", jobs->used, "filters", filters, "warned", jobs->warned, "machines",
-                     machines_json(jobs), "lines", lines_json(jobs));
+    return json_pack("{s:i, s:i, s:I, s:O, s:O, s:o, s:b, s:o, s:o, s:o}", "next_job",
+                     (int)jobs->next_job, "next_filter", (int)jobs->next_filter, "heard",
+                     (json_int_t)jobs->heard, "used", jobs->used, "reach", jobs->reach, "filters",
+                     filters, "warned", jobs->warned, "machines", machines_json(jobs), "notes",
+                     notes_json(jobs), "lines", lines_json(jobs));
 }
 
 static json_t *flags_json(uint64_t flags)
@@ -204,6 +215,42 @@ static int read_machines(struct jobs *jobs, json_t *machines, struct problem *pr
     return 0;
 }
 
+static void read_notes(struct jobs *jobs, json_t *kept)
+{
+    const char *name;
+    json_t *notes;
+
+    json_object_foreach(kept, name, notes)
+    {
+        struct job_machine *machine = jobs_name_machine(jobs, name);
+        if (machine != NULL)
+            json_object_update(machine->notes, notes);
+    }
+}
+
+void jobs_reach(struct jobs *jobs, json_t *kept)
+{
+    char path[PATH_MAX];
+    const struct {
+        const char *key, **value;
+    } options[] = {{"rsh", &jobs->options.rsh},
+                   {"dpm", &jobs->options.dpm},
+                   {"machines", &jobs->options.machines}};
+
+    for (size_t i = 0; i < ARRAY_SIZE(options); i++) {
+        const char *text = *options[i].value;
+        if (text == NULL) {
+            json_object_set(jobs->reach, options[i].key, json_object_get(kept, options[i].key));
+            *options[i].value = json_string_value(json_object_get(jobs->reach, options[i].key));
+            continue;
+        }
+        /* the next controller may be started elsewhere */
+        if (options[i].value == &jobs->options.machines && realpath(text, path) != NULL)
+            text = path;
+        json_object_set_new(jobs->reach, options[i].key, json_string(text));
+    }
+}
+
 static int read_session(struct jobs *jobs, json_t *kept, struct problem *problem)
 {
     json_t *filters = json_object_get(kept, "filters"), *used = json_object_get(kept, "used"), *one;
@@ -218,6 +265,7 @@ static int read_session(struct jobs *jobs, json_t *kept, struct problem *problem
     jobs->warned = json_is_true(json_object_get(kept, "warned"));
     json_object_update(jobs->used, used);
     result = read_machines(jobs, json_object_get(kept, "machines"), problem);
+    read_notes(jobs, json_object_get(kept, "notes"));
     json_array_foreach(filters, i, one)
     {
         if (result == 0)

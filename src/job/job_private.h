@@ -22,7 +22,7 @@
 struct job_machine {
     char *name; /* as in commands; this machine's own name for any name it has */
     struct remote_host *host;
-    json_t *notes;   /* printed already, as keys: each is printed once */
+    json_t *notes;   /* printed already, their hashes as keys: each is printed once in a session */
     bool has_agent;  /* it was reached, now or by an earlier controller */
     bool distrusted; /* its agent has said what makes no sense, and that was printed */
     bool unsure;     /* its agent may know of other states than we do */
@@ -86,6 +86,7 @@ struct jobs {
     struct remote *remote;
     char self[PATH_MAX]; /* the program dpm */
     FILE *sink;          /* NULL: none */
+    json_t *reach;       /* "rsh", "dpm", "machines" of the options: for the next controller, too */
     struct job_machine **machines;
     size_t machine_count, machine_capacity;
     struct job_filter **filters;
@@ -218,6 +219,9 @@ int filters_settle(struct jobs *jobs, const struct job_filter *filter, struct pr
 void filters_end_all(struct jobs *jobs);
 
 /* ---- job_kept.c ---- */
+
+/* Takes from what is kept how machines are reached, unless the options say it; keeps what they say. */
+void jobs_reach(struct jobs *jobs, json_t *kept);
 
 /* Stores what has changed. */
 void jobs_keep(struct jobs *jobs);

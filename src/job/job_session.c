@@ -172,20 +172,23 @@ static int begin(struct jobs *jobs, struct problem *problem)
     if (result < 0)
         return result;
     bool used = json_object_size(kept) > 0;
-    if (used && !jobs->options.attach && !jobs->options.either)
+    jobs_reach(jobs, json_object_get(json_object_get(kept, "session"), "reach"));
+    result = remote_reach(jobs->remote, jobs->options.rsh, jobs->options.dpm, problem);
+    if (result == 0 && used && !jobs->options.attach && !jobs->options.either)
         result = problem_set(problem, -EEXIST,
                              "the session %s has jobs already: dpm --attach goes on with them; "
                              "--session NAME begins another",
                              jobs->session);
-    else if (used)
+    else if (result == 0 && used)
         result = jobs_resume(jobs, kept, problem);
-    else
+    else if (result == 0)
         result = filters_create(jobs, "default", NULL, 0, &filter, problem);
     if (!used && result == 0)
         jobs_tell(jobs, "filter default stores in %s", filter->folder);
     if (!used && result == 0 && filter->files[1] != NULL)
         jobs_tell(jobs, "filter default selects by the rules in %s", filter->files[1]);
     json_decref(kept);
+    jobs->meta_changed |= result == 0; /* how machines are reached */
     jobs_keep(jobs);
     return result;
 }
@@ -208,6 +211,7 @@ int jobs_open(const struct job_options *options, struct jobs **ret_jobs, struct 
     jobs->options = *options;
     jobs->session = strdup(options->session);
     jobs->used = json_object();
+    jobs->reach = json_object();
     if (readlink("/proc/self/exe", jobs->self, sizeof(jobs->self) - 1) < 0)
         snprintf(jobs->self, sizeof(jobs->self), "dpm");
     const struct remote_options remote = {
@@ -265,6 +269,7 @@ void jobs_close(struct jobs *jobs)
     if (jobs->sink != NULL)
         fclose(jobs->sink);
     json_decref(jobs->used);
+    json_decref(jobs->reach);
     free_all(jobs);
     free(jobs->session);
     free(jobs);

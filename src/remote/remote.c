@@ -51,6 +51,8 @@ static int join_site(struct remote *remote, struct problem *problem)
     int result = remote_site_new(&remote->options, &remote->site, problem);
 
     if (result == 0)
+        result = relay_check_scheme(remote->site->url, problem);
+    if (result == 0)
         result = remote_site_open(remote->site, remote->session, NULL, &remote->fabric, problem);
     if (result == 0)
         result = fabric_has_streams(remote->fabric, problem);
@@ -298,6 +300,23 @@ int remote_add(struct remote *remote, const char *name, struct remote_host **ret
         link_start(remote, host);
     }
     *ret_host = host;
+    return 0;
+}
+
+int remote_reach(struct remote *remote, const char *rsh, const char *dpm, struct problem *problem)
+{
+    const char *new[] = {rsh, dpm};
+    char **places[] = {&remote->rsh, &remote->dpm};
+
+    for (size_t i = 0; i < ARRAY_SIZE(new); i++) {
+        char *copy = new[i] == NULL ? NULL : strdup(new[i]);
+        if (new[i] != NULL && copy == NULL)
+            return problem_set(problem, -ENOMEM, "out of memory");
+        if (copy == NULL)
+            continue;
+        free(*places[i]);
+        *places[i] = copy;
+    }
     return 0;
 }
 

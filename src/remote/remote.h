@@ -138,6 +138,9 @@ int remote_tell_filters(struct remote *remote, const char *method, json_t *param
 int remote_add(struct remote *remote, const char *name, struct remote_host **ret_host,
                struct problem *problem);
 
+/* How hosts are reached from now on: as of remote_options; NULL: as it is. Returns 0 or -ENOMEM with a line in `problem`. */
+int remote_reach(struct remote *remote, const char *rsh, const char *dpm, struct problem *problem);
+
 /* How many hosts have this state. */
 size_t remote_count_in(const struct remote *remote, enum remote_state state);
 

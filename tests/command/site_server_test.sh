@@ -86,6 +86,8 @@ refuses "ertificate" --credentials control
 refuses "insufficient storage resources" --fabric-ca ca.pem --credentials control --fabric-disk 4G
 refuses "a: the connection has ended.*refuses the credentials" --fabric-ca ca.pem --credentials control --agent-credentials wrong \
     --fabric-disk 64M
+refuses "nats://localhost:$port: its server wants encryption: write tls://localhost:$port" --fabric-ca ca.pem --credentials control \
+    --fabric "nats://localhost:$port"
 if long_ones; then
     refuses "no server answers" --fabric-ca ca.pem --credentials control --fabric nats://localhost:1
     refuses "ermissions" --fabric-ca ca.pem --credentials nothing
