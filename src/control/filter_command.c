@@ -31,6 +31,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define STEP_MS     100
@@ -183,6 +184,13 @@ static void tell_problem(struct filtering *filtering, const char *text)
                 text[0] == '\0' ? "" : "; tried again, and until then nothing is acknowledged");
 }
 
+/* A program of --program has ended, before all was handed over. */
+static bool program_has_ended(const struct filtering *filtering)
+{
+    return filtering->asked->program_words > 0 && filtering->custom != NULL &&
+           feeding_has_ended(filtering->custom);
+}
+
 /* ---- until it ends ---- */
 
 static bool may_pass(int error)
@@ -258,7 +266,7 @@ static int filter_all(struct filtering *filtering, struct problem *problem)
 {
     int result = 0;
 
-    while (!filtering->stopped && !has_all(filtering) &&
+    while (!filtering->stopped && !has_all(filtering) && !program_has_ended(filtering) &&
            (filtering->relay == NULL || !relay_ended(filtering->relay))) {
         result = filter_step(filtering->filter, STEP_MS, problem);
         if (result < 0 && !may_pass(result))
@@ -373,6 +381,53 @@ static int begin(struct filtering *filtering, struct problem *problem)
     return filter_new(filtering->fabric, &options, &filtering->filter, problem);
 }
 
+/* The words of --program for a shell: exec './mine' 'it'\''s'. Its output is not to get into the connection of a filter that
+ * is --relayed. NULL: out of memory. */
+static char *quote_program(const struct filter_asked *asked)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *file = open_memstream(&text, &size);
+
+    if (file == NULL)
+        return NULL;
+    fputs("exec", file);
+    for (size_t i = 0; i < asked->program_words; i++) {
+        fputs(" '", file);
+        for (const char *at = asked->program[i]; *at != '\0'; at++)
+            fputs(*at == '\'' ? "'\\''" : (char[]){*at, '\0'}, file);
+        fputc('\'', file);
+    }
+    fputs(asked->place.relayed != NULL ? " >&2" : "", file);
+    return fclose(file) == 0 ? text : NULL;
+}
+
+/* Returns the exit status if there can be none. */
+static int begin_custom(struct filtering *filtering)
+{
+    const struct filter_asked *asked = filtering->asked;
+    char *program = asked->program_words == 0 ? NULL : quote_program(asked);
+    const char *command = program != NULL ? program : asked->custom;
+
+    if (command != NULL)
+        filtering->custom = custom_filter_begin(command, NULL, stderr);
+    free(program);
+    return command == NULL || filtering->custom != NULL ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+/* That of the program is ours, as far as the other side does not take it for a broken connection. */
+static int end_custom(struct filtering *filtering, int status)
+{
+    bool early = program_has_ended(filtering);
+    struct feeding_result result;
+
+    if (!early || filtering->asked->place.relayed != NULL)
+        return custom_filter_end(filtering->custom, filtering->signals, stderr) ? status
+                                                                                : EXIT_FAILURE;
+    feeding_end(filtering->custom, NULL, NULL, &result);
+    return WIFSIGNALED(result.status) ? 128 + WTERMSIG(result.status) : WEXITSTATUS(result.status);
+}
+
 /* The other side makes another connection, and starts a filter again. */
 static bool lost_connection(const struct filtering *filtering)
 {
@@ -386,25 +441,27 @@ static int run(const struct filter_asked *asked)
     struct filtering filtering = {.asked = asked};
     struct problem problem, of_end;
     int status = EXIT_SUCCESS, result = begin(&filtering, &problem);
+    bool silent = false; /* the program's last line is the last one */
 
     filtering.reported = filtering.connected = clock_now(CLOCK_MONOTONIC);
     if (result == 0) {
         command_say("filtering session %s", asked->from);
         note_missing_machines(&filtering);
-        if (asked->custom != NULL)
-            filtering.custom = custom_filter_begin(asked->custom, NULL, stderr);
-        result = filter_all(&filtering, &problem);
-        filter_report_copies(filtering.filter, asked->rules != NULL);
+        status = begin_custom(&filtering);
+        if (status == EXIT_SUCCESS)
+            result = filter_all(&filtering, &problem);
+        silent = result == 0 && program_has_ended(&filtering);
+        if (!silent)
+            filter_report_copies(filtering.filter, asked->rules != NULL);
         filter_report_malformed(filtering.filter);
     }
-    if (result == 0 && filtering.ended && !filter_complete(filtering.filter))
+    if (!silent && result == 0 && filtering.ended && !filter_complete(filtering.filter))
         status = command_error("not everything that was recorded has arrived");
     if (result < 0)
         status = command_error("%s", problem.text);
     if (lost_connection(&filtering))
         status = REMOTE_FILTER_AGAIN;
-    if (!custom_filter_end(filtering.custom, filtering.signals, stderr))
-        status = EXIT_FAILURE;
+    status = end_custom(&filtering, status);
     bool forget = result == 0 && (filtering.ended || !asked->stores);
     if (filter_close(filtering.filter, forget, &of_end) < 0)
         status = command_error("%s", of_end.text);
@@ -427,6 +484,8 @@ static int run_there(const struct filter_asked *asked)
         .rules = asked->rules_file,
         .machines = asked->machines,
         .machine_count = asked->machine_count,
+        .program = asked->program,
+        .program_words = asked->program_words,
     };
 
     return filter_run_there(&asked->place, &there);

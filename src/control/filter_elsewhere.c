@@ -53,7 +53,8 @@ static void add(const char **words, size_t *count, const char *option, const cha
 
 int filter_run_there(const struct filter_place *place, const struct filter_there *there)
 {
-    const char **words = calloc(OPTIONS + 2 * there->machine_count, sizeof(*words));
+    const char **words =
+        calloc(OPTIONS + 2 * (there->machine_count + there->program_words), sizeof(*words));
     char name[FILTER_NAME_SIZE], folder[FABRIC_NAME_MOST + 16];
     struct problem problem;
     sigset_t old_mask;
@@ -63,7 +64,10 @@ int filter_run_there(const struct filter_place *place, const struct filter_there
         return command_error("out of memory");
     snprintf(folder, sizeof(folder), "dpm-%s.traces", there->session);
     const char *where = there->folder == NULL ? folder : there->folder;
-    if (!is_safe(where) || !is_safe(there->rules) || !is_safe(there->prefix)) {
+    bool safe = is_safe(where) && is_safe(there->rules) && is_safe(there->prefix);
+    for (size_t i = 0; i < there->program_words; i++)
+        safe = safe && is_safe(there->program[i]);
+    if (!safe) {
         free(words);
         return command_usage_error("filter", "--host: files there have names of letters, digits "
                                              "and / . _ + : @ , -");
@@ -77,6 +81,8 @@ int filter_run_there(const struct filter_place *place, const struct filter_there
     add(words, &count, "--rules", there->rules);
     for (size_t i = 0; i < there->machine_count; i++)
         add(words, &count, "--machine", there->machines[i]);
+    for (size_t i = 0; i < there->program_words; i++)
+        add(words, &count, "--program", there->program[i]);
     int signals = recording_signals(&old_mask);
     const struct remote_filter_options options = {
         .session = there->session,

@@ -20,8 +20,8 @@ struct filter_place {
 /* What the filter there gets as options. NULL, 0: left out. */
 struct filter_there {
     const char *session, *folder, *prefix, *rules;
-    const char *const *machines;
-    size_t machine_count;
+    const char *const *machines, *const *program;
+    size_t machine_count, program_words;
 };
 
 /* Here: runs the filter there until a signal, or the end of the session. Returns the exit status. */

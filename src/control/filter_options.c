@@ -23,6 +23,7 @@ enum {
     RELAYED,
     DESCRIPTIONS,
     CUSTOM,
+    PROGRAM,
     TO_JSON
 };
 
@@ -56,6 +57,11 @@ const struct command_option filter_option_rows[] = {
      CUSTOM,
      {"COMMAND"},
      "a shell command that gets the packets of TRACE, or of what\nis stored"},
+    {"program",
+     PROGRAM,
+     {"WORD", ARGUMENT_FILE},
+     "with --from: a program, and its arguments, one WORD each; gets\nthe packets, too, and the "
+     "filter ends with it"},
     {"to-json",
      TO_JSON,
      {0},
@@ -94,6 +100,14 @@ static int take_machine(struct filter_asked *asked)
                       sizeof(*asked->machines)) < 0)
         return command_error("out of memory");
     asked->machines[asked->machine_count++] = optarg;
+    return -1;
+}
+
+static int take_program(struct filter_asked *asked)
+{
+    if (asked->program_words == FILTER_PROGRAM_WORDS)
+        return command_usage_error("filter", "--program: at most %d words", FILTER_PROGRAM_WORDS);
+    asked->program[asked->program_words++] = optarg;
     return -1;
 }
 
@@ -165,6 +179,8 @@ int filter_take_option(int option, struct filter_asked *asked)
     case CUSTOM:
         asked->custom = optarg;
         return -1;
+    case PROGRAM:
+        return take_program(asked);
     case TO_JSON:
         asked->to_json = true;
         return -1;
@@ -259,9 +275,13 @@ int filter_options_check(const struct filter_asked *asked)
                                       asked->interval != 0 || asked->custom != NULL))
         return command_usage_error("filter", "--host is for a session of this machine: leave out "
                                              "--fabric, --filter, --store and --interval");
-    if (asked->custom != NULL && (!asked->stores || asked->limits.newest))
-        return command_usage_error("filter", "--filter reads what is stored: it goes with --store "
-                                             "all only");
+    if (asked->custom != NULL && asked->program_words > 0)
+        return command_usage_error("filter", "--filter or --program, not both");
+    if ((asked->custom != NULL || asked->program_words > 0) &&
+        (!asked->stores || asked->limits.newest))
+        return command_usage_error("filter",
+                                   "--filter and --program read what is stored: they go with "
+                                   "--store all only");
     if (asked->place.relayed != NULL && !fabric_name_valid(asked->place.relayed))
         return command_usage_error("filter", "--relayed: only --host starts such a filter");
     if (!fabric_name_valid(asked->from))

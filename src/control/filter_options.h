@@ -8,6 +8,8 @@
 
 #include "filter/filter.h"
 
+#define FILTER_PROGRAM_WORDS 16
+
 /* What the user has asked for; all zero except `stores`: nothing yet. */
 struct filter_asked {
     const char *from, *folder, *url, *credentials, *authorities, *prefix, *rules_file;
@@ -19,7 +21,9 @@ struct filter_asked {
     struct trace_copy_limits limits; /* `newest`: of --store newest */
     bool bounded;                    /* a --max-... option was given */
     struct filter_place place;
-    const char *custom; /* command: a custom filter */
+    const char *custom;                        /* command: a custom filter */
+    const char *program[FILTER_PROGRAM_WORDS]; /* the same as a program and its arguments */
+    size_t program_words;                      /* 0: none */
     bool to_json;
     const char *descriptions; /* file; of the raw records of another system */
     uint32_t given;           /* bit N: the option in row N of filter_option_rows */

@@ -359,6 +359,11 @@ int feeding_add(struct feeding *feeding, const char *trace, struct problem *prob
     return 0;
 }
 
+bool feeding_has_ended(const struct feeding *feeding)
+{
+    return poll(&(struct pollfd){.fd = feeding->pid_file, .events = POLLIN}, 1, 0) > 0;
+}
+
 /* ---- the end ---- */
 
 /* Whether it ended within this time. Another part of the process may have reaped it: then its status is not known. */

@@ -45,6 +45,9 @@ void feeding_be_patient(struct feeding *feeding, uint64_t patience);
  * with a line in `problem`: of trace_packets_open; -E2BIG. */
 int feeding_add(struct feeding *feeding, const char *trace, struct problem *problem);
 
+/* Whether the filter has ended: it takes nothing more. */
+bool feeding_has_ended(const struct feeding *feeding);
+
 /* What a filter took, and missed. A packet counts as taken when the filter has read all of it. */
 struct feeding_result {
     uint64_t packets, records;

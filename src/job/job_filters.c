@@ -4,6 +4,7 @@
  *
  *      filter big          dpm filter --from SESSION --output ./dpm-SESSION-big.traces --recordings f2-
  *      filter big store1   the same, with --host store1: this process carries the connection of the one there
+ *      filter big localhost ./mine   the same, with --program ./mine, which gets the packets on its standard input
  */
 #include "job/job_private.h"
 
@@ -43,11 +44,12 @@ static bool is_own(const struct job_filter *filter)
     return strcmp(filter->program, "filter") == 0;
 }
 
-/* Copies a file of this machine to the filter's. */
+/* Copies a file of this machine to the filter's, which may execute it if it may be executed here. */
 static int send_file(struct jobs *jobs, const struct job_filter *filter, const char *from,
                      const char *to, struct problem *problem)
 {
-    const char *const words[] = {"tee", to, NULL};
+    const char *mode = access(from, X_OK) == 0 ? "700" : "600";
+    const char *const words[] = {"install", "-m", mode, "/dev/stdin", to, NULL};
     const char *rsh = jobs->options.rsh == NULL ? REMOTE_RSH : jobs->options.rsh;
     int in = open(from, O_RDONLY | O_CLOEXEC), out = open("/dev/null", O_WRONLY | O_CLOEXEC);
     pid_t pid = 0;
@@ -90,20 +92,58 @@ static void add_option(const char *words[WORDS_MOST], const char *option, const 
     add_word(words, value);
 }
 
+/* The files that a filter has, as its machine has them: copies of those here. */
+struct filter_files {
+    const char *program, *files[2];
+    char copies[3][PATH_MAX + 24];
+};
+
+/* Takes a file, or its copy there: FOLDER.rules. */
+static int place_file(struct jobs *jobs, const struct job_filter *filter, const char *from,
+                      const char *suffix, char *copy, const char **ret_path,
+                      struct problem *problem)
+{
+    *ret_path = from;
+    if (from == NULL || filters_are_here(filter))
+        return 0;
+    snprintf(copy, PATH_MAX + 24, "./%s.%s", filter->folder, suffix);
+    *ret_path = copy;
+    return send_file(jobs, filter, from, copy, problem);
+}
+
+/* A program that is no file here is one of the filter's machine. */
+static int place_files(struct jobs *jobs, const struct job_filter *filter,
+                       struct filter_files *files, struct problem *problem)
+{
+    bool own = is_own(filter);
+    int result = place_file(jobs, filter, own ? NULL : filter->files[0], "descriptions",
+                            files->copies[0], &files->files[0], problem);
+
+    if (result == 0)
+        result = place_file(jobs, filter, filter->files[1], own ? "rules" : "templates",
+                            files->copies[1], &files->files[1], problem);
+    files->program = filter->program;
+    if (result == 0 && !own && access(filter->program, X_OK) == 0)
+        result = place_file(jobs, filter, filter->program, "program", files->copies[2],
+                            &files->program, problem);
+    return result;
+}
+
 /* A program of one's own gets the two files as arguments; dpm's own the rules as an option. */
-static void make_words(const struct jobs *jobs, const struct job_filter *filter, const char *rules,
-                       const char *words[WORDS_MOST])
+static void make_words(const struct jobs *jobs, const struct job_filter *filter,
+                       const struct filter_files *files, const char *words[WORDS_MOST])
 {
     bool own = is_own(filter);
 
-    add_word(words, own ? jobs->self : filter->program);
-    add_word(words, own ? "filter" : NULL);
+    add_word(words, jobs->self);
+    add_word(words, "filter");
     add_option(words, "--from", jobs->session);
     add_option(words, "--output", filter->folder);
     add_option(words, "--recordings", filter->prefix);
-    add_option(words, "--rules", own ? rules : NULL);
-    add_word(words, own ? NULL : filter->files[0]);
-    add_word(words, own ? NULL : filter->files[1]);
+    add_option(words, "--rules", own ? files->files[1] : NULL);
+    add_option(words, "--program", own ? NULL : files->program);
+    add_option(words, "--program", own ? NULL : files->files[0]);
+    add_option(words, "--program", own ? NULL : files->files[1]);
     if (filters_are_here(filter))
         return;
     add_option(words, "--host", filter->machine);
@@ -113,18 +153,15 @@ static void make_words(const struct jobs *jobs, const struct job_filter *filter,
 
 static int spawn(struct jobs *jobs, struct job_filter *filter, struct problem *problem)
 {
-    char log[PATH_MAX], there[PATH_MAX + 8];
-    const char *words[WORDS_MOST] = {NULL}, *rules = filter->files[1];
+    char log[PATH_MAX];
+    const char *words[WORDS_MOST] = {NULL};
+    struct filter_files files = {0};
     posix_spawn_file_actions_t actions;
+    int result = place_files(jobs, filter, &files, problem);
 
-    if (rules != NULL && !filters_are_here(filter)) {
-        snprintf(there, sizeof(there), "%s.rules", filter->folder);
-        int result = send_file(jobs, filter, rules, there, problem);
-        if (result < 0)
-            return result;
-        rules = there;
-    }
-    make_words(jobs, filter, rules, words);
+    if (result < 0)
+        return result;
+    make_words(jobs, filter, &files, words);
     log_path(jobs, filter, log);
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_addopen(&actions, 1, log, O_WRONLY | O_CREAT | O_TRUNC, 0600);
@@ -133,7 +170,7 @@ static int spawn(struct jobs *jobs, struct job_filter *filter, struct problem *p
     posix_spawn_file_actions_destroy(&actions);
     if (error != 0)
         return problem_set(problem, -error, "filter %s: cannot start '%s': %s", filter->name,
-                           filter->program, strerror(error));
+                           words[0], strerror(error));
     filter->start = process_started(filter->pid);
     jobs->meta_changed = true;
     return 0;
@@ -150,7 +187,7 @@ static bool log_says(const struct jobs *jobs, const struct job_filter *filter, c
     FILE *file = fopen(path, "re");
     while (file != NULL && fgets(text, sizeof(text), file) != NULL) {
         text[strcspn(text, "\n")] = '\0';
-        snprintf(line, 400, "%s", text);
+        snprintf(line, 400, "%s", strncmp(text, "dpm: ", 5) == 0 ? text + 5 : text);
         began = began || strstr(text, "filtering session") != NULL;
     }
     if (file != NULL)
@@ -160,7 +197,6 @@ static bool log_says(const struct jobs *jobs, const struct job_filter *filter, c
 
 int filters_start(struct jobs *jobs, struct job_filter *filter, struct problem *problem)
 {
-    bool own = is_own(filter);
     char line[400];
 
     if (filters_alive(filter))
@@ -170,12 +206,10 @@ int filters_start(struct jobs *jobs, struct job_filter *filter, struct problem *
                            "filter %s has ended: `filter NAME ...` creates another one",
                            filter->name);
     int result = spawn(jobs, filter, problem);
-    for (int waited = 0; result == 0 && !log_says(jobs, filter, line) && own; waited += 20) {
+    for (int waited = 0; result == 0 && !log_says(jobs, filter, line); waited += 20) {
         if (!filters_alive(filter) || waited >= START_MS)
             return problem_set(problem, -ECHILD, "filter %s does not run: %s", filter->name,
-                               line[0] == '\0'                  ? "it said nothing"
-                               : strncmp(line, "dpm: ", 5) == 0 ? line + 5
-                                                                : line);
+                               line[0] == '\0' ? "it said nothing" : line);
         jobs_poll(jobs, 20);
     }
     return result;
@@ -322,12 +356,12 @@ static int take_program(struct job_filter *filter, const char *program, struct p
     char path[PATH_MAX];
     bool own = strcmp(program, "filter") == 0;
 
-    if (!own && !filters_are_here(filter))
-        return problem_set(problem, -ENOTSUP,
-                           "filter %s: a program of your own runs on this machine only; on %s: "
-                           "`filter`",
-                           filter->name, filter->machine);
-    if (!own && (realpath(program, path) == NULL || access(path, X_OK) < 0))
+    /* one that is not a file here may be one there */
+    bool there =
+        !own && !filters_are_here(filter) && program[0] == '/' && access(program, F_OK) < 0;
+    if (there)
+        snprintf(path, sizeof(path), "%s", program);
+    else if (!own && (realpath(program, path) == NULL || access(path, X_OK) < 0))
         return problem_set(problem, -errno, "filter %s: %s is no program that can be executed: %s",
                            filter->name, program, strerror(errno));
     filter->program = strdup(own ? "filter" : path);
@@ -436,8 +470,8 @@ int filters_settle(struct jobs *jobs, const struct job_filter *filter, struct pr
     char durable[FILTER_NAME_SIZE];
     int64_t left = 1;
 
-    if (!is_own(filter))
-        return 0; /* a user's own program has no durable consumer of this name */
+    if (filter->ended)
+        return 0; /* it stores nothing more */
     if (filters_are_here(filter))
         filter_name(filter->folder, durable);
     else
@@ -450,8 +484,9 @@ int filters_settle(struct jobs *jobs, const struct job_filter *filter, struct pr
         if (left > 0)
             jobs_poll(jobs, 20);
     }
-    return left == 0 && filter->files[1] != NULL ? await_selection(jobs, filter, problem)
-                                                 : (int)left;
+    return left == 0 && is_own(filter) && filter->files[1] != NULL
+               ? await_selection(jobs, filter, problem)
+               : (int)left;
 }
 
 void filters_end_all(struct jobs *jobs)

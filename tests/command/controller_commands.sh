@@ -105,7 +105,7 @@ says "a filter is created" 'filter big created: process [0-9]*, stores in .*/dpm
 says "... once" 'dpm: there is a filter big already$' err
 says "... on another machine" "filter far created: process [0-9]*, stores in $first:dpm-scripted-far-" out
 says "... that can be reached" 'dpm: filter gone does not run: away: the remote shell ended with exit status 255: no route to away' err
-says "... there from dpm's own program" "dpm: filter theirs: a program of your own runs on this machine only; on $first: .filter.\$" err
+says "... there from a program" 'dpm: filter theirs: ./none is no program that can be executed' err
 says "... with rules that can be read" "dpm: filter wrong: wrong.rules:3:6: 'sned': " err
 says "... from a program" 'dpm: filter own: ./none is no program that can be executed' err
 says "... with files that are there" 'dpm: filter own: cannot read no-such-file: No such file or directory$' err

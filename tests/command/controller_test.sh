@@ -162,7 +162,7 @@ job die
 
 cat > ends << 'END'
 #!/bin/sh
-echo $$ > ends.pid
+echo $PPID > ends.pid # dpm's filter, which ends with it
 while ! [ -e go ]; do sleep 0.02; done
 echo trouble
 exit 4
@@ -187,6 +187,51 @@ dpm: mine.log is not complete: filter mine has ended too early
 dpm: filter mine has ended, and may not have stored everything
 dpm: \`die\` again ends the session without what is not stored yet
 dpm: filter mine has ended, and may not have stored everything" "$(cat err)"
+
+# ---- a program of one's own as a filter gets the packets, here and on another machine ----
+
+cat > counts << END
+#!/bin/sh
+"$dpm" filter --to-json > "$scratch/\$(cat "\$1").json"
+END
+chmod +x counts
+echo here > words.here
+echo there > words.there
+for place in here there; do
+    machine=web2
+    [ $place = there ] || machine=localhost
+    job filter $place $machine ./counts words.$place && job newjob $place $place && job setflags $place send &&
+        job add $place web1 sh "$PWD/pipeline.sh" && job startjob $place && job wait $place
+    check_equal "a job with a program as its filter, $place" "0 0" "$? $(wc -l < err)"
+done
+job filter
+check_equal "... which run" "0 2" "$(grep -c ended out) $(grep -cE '^[0-9]+ +(here|there) ' out)"
+job removejob here && job removejob there && job getlog there there.log && job die
+check_equal "... is removed, and the session ends" 0 $?
+for place in here there; do
+    check_equal "... and has got all records on its standard input, and the files as arguments ($place)" 10 \
+        "$(jq -s '[.[] | select(.event == "SEND")] | length' $place.json)"
+done
+check_equal "... and what it got is stored, too" "web1.there" "$(ls there.log)"
+
+# ---- how machines are reached is kept ----
+
+job newjob reached && job setflags reached send
+# again COMMAND...: another controller of the session, which does not say how machines are reached
+again() {
+    timeout 60 "$dpm" job --session shell "$@" > out 2> err < /dev/null
+}
+again add reached web1 true
+status=$?
+cp out first
+again newjob more && again add more web1 true
+check_equal "a later controller reaches machines as the first one did" "0 0" "$status $?"
+check_equal "... and prints no note a second time" "" "$(grep -h '^note: ' first out | sort | uniq -d)"
+for command in 'stopjob reached' 'removejob reached' 'stopjob more' 'removejob more' die; do
+    # shellcheck disable=SC2086 # two words
+    again $command || sed "s/^/# $command: /" err
+done
+check_equal "... and ends what is there" "" "$(left web1/dpm/*/agents)"
 
 # ---- a session of the same name as one whose agent could not be ended ----
 
