@@ -48,7 +48,7 @@ int recordings_find_active(struct agent *agent, json_t *params,
     int result = find_named(agent, params, &found, problem);
 
     if (result == 0 && (found->ended || found->stopped))
-        return problem_set(problem, -ESRCH, "recording '%s' has ended", found->name);
+        return problem_set(problem, -ESTALE, "recording '%s' has ended", found->name);
     if (result == 0)
         *ret_recording = found;
     return result;

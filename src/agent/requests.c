@@ -101,7 +101,9 @@ static int serve(struct agent *agent, const struct fabric_message *message, json
         result = problem_set(problem, -EINVAL, "%s: params must be an object", message->method);
     } else {
         result = method->serve(agent, params, ret_result, problem);
-        *ret_code = result == -EINVAL ? FABRIC_INVALID_PARAMS : FABRIC_FAILED;
+        *ret_code = result == -EINVAL  ? FABRIC_INVALID_PARAMS
+                    : result == -ESRCH ? FABRIC_NONE
+                                       : FABRIC_FAILED;
     }
     json_decref(params);
     return result;

@@ -287,9 +287,11 @@ static void take_answer(void *context, struct remote_host *remote, int error, in
                         json_t *result, const char *line)
 {
     struct asking *asking = context;
+    struct metered_host *host = remote->context;
 
-    (void)code;
     if (error == -EREMOTEIO) {
+        host->refused = host->opened && code != FABRIC_NONE;
+        host->opened = false; /* and has recorded nothing */
         hosts_say(asking->hosts, NULL, line);
         remote->ends = true; /* else it would wait for us, without anything to do */
         remote_call(asking->hosts->remote, remote, "agent.end", NULL, 5000, leave_out, asking);
@@ -299,7 +301,7 @@ static void take_answer(void *context, struct remote_host *remote, int error, in
     if (error < 0)
         remote_leave_out(asking->hosts->remote, remote, line);
     else if (asking->took != NULL)
-        asking->took(asking->hosts, remote->context, result);
+        asking->took(asking->hosts, host, result);
 }
 
 int hosts_ask(struct hosts *hosts, const char *method,

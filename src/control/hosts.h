@@ -32,12 +32,15 @@
 struct metered_host {
     struct remote_host *remote;
     bool opened;     /* it has a recording */
+    bool refused;    /* it had one, of which nothing came: it may not meter what was asked for */
     bool idle;       /* no metered process lives there */
     bool settled;    /* it has said what it recorded, at the end */
     bool ended;      /* its recording */
     bool cut;        /* its recording ended by itself, or out of reach: records may be missing */
     bool agent_died; /* another one goes on with what it left, but knows nothing of its processes */
     bool stored;     /* what it recorded is waited for, or has come */
+    bool arrived;    /* all of it is stored, as far as it was sent */
+    uint64_t until;  /* what is stored goes up to here, ns since 1970; 0: not known */
     json_t *notes;   /* on its recording, not said yet; or NULL */
     /* the version of the rules that it has, and that was sent last ... */
     uint32_t rules_told, rules_sent;
@@ -129,6 +132,9 @@ void hosts_say_notes(struct hosts *hosts, const struct metered_host *host, json_
 
 /* Prints the notes that the hosts have, and forgets them. A note that all hosts have is printed once. */
 void hosts_say_common_notes(struct hosts *hosts);
+
+/* Whether it is known how many records of the host are lost, once hosts_end has returned. */
+bool hosts_loss_known(const struct metered_host *host);
 
 /* Ends the recordings, and waits for all packets. Ends the agents. Returns 0, or -EIO: something is missing, and was
  * reported. */

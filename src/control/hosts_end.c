@@ -61,21 +61,26 @@ static void end_recordings(struct hosts *hosts)
     await(hosts, &waiting);
 }
 
-/* Whether each host has said what it recorded. */
-static bool all_whole(struct hosts *hosts)
+/* Names those that did not say what they recorded. */
+static void say_cut(struct hosts *hosts)
 {
-    bool all = true;
-
     for (size_t i = 0; i < hosts->count; i++) {
         struct metered_host *host = &hosts->list[i];
-        if (host->opened && !host->settled) {
-            hosts_say(hosts, host->remote,
-                      "its recording could not be ended from here; its last records are missing");
-            host->cut = true;
-        }
-        all = all && !host->cut;
+        if (!host->opened || host->settled)
+            continue;
+        hosts_say(hosts, host->remote,
+                  "its recording could not be ended from here; its last records are missing");
+        host->cut = true;
     }
-    return all;
+}
+
+/* Whether it is known of each host what was lost, which may be nothing. */
+static bool all_known(const struct hosts *hosts)
+{
+    for (size_t i = 0; i < hosts->count; i++)
+        if (hosts->list[i].refused || !hosts_loss_known(&hosts->list[i]))
+            return false;
+    return true;
 }
 
 /* ---- packets ---- */
@@ -102,6 +107,34 @@ static bool await_copies(struct hosts *hosts)
     }
 }
 
+/* Notes of each host what is stored of it. `all`: nothing that was sent is missing. */
+static void note_stored(struct hosts *hosts, bool all)
+{
+    const struct filter *filter = hosts_copies_stop(hosts->copies);
+    struct filter_copy copy;
+    bool some = false; /* END may have come, and packets of before not */
+
+    for (size_t i = 0; i < hosts->count; i++)
+        hosts->list[i].arrived = all || !hosts->list[i].stored;
+    for (size_t i = 0; i < filter_count(filter); i++) {
+        filter_look(filter, i, &copy);
+        for (size_t j = 0; j < hosts->count; j++)
+            if (strcmp(copy.machine, hosts->list[j].remote->machine) == 0) {
+                hosts->list[j].until = copy.until;
+                hosts->list[j].arrived |= copy.ended && copy.refused == 0;
+            }
+    }
+    for (size_t i = 0; i < hosts->count; i++)
+        some |= !hosts->list[i].arrived;
+    for (size_t i = 0; !all && !some && i < hosts->count; i++)
+        hosts->list[i].arrived = !hosts->list[i].stored;
+}
+
+bool hosts_loss_known(const struct metered_host *host)
+{
+    return !host->cut && (!host->opened || (host->settled && host->arrived));
+}
+
 /* What filters in other processes have not stored yet is kept by the server: more than the last packet of each part. */
 static uint64_t others_left(struct hosts *hosts)
 {
@@ -112,7 +145,8 @@ static uint64_t others_left(struct hosts *hosts)
 
     for (size_t i = 0; i < hosts->count; i++)
         last += hosts->list[i].opened ? FABRIC_PARTS : 0;
-    if (fabric_trim(fabric, &problem) < 0 || fabric_usage(fabric, &usage, &problem) < 0)
+    if (fabric_trim(fabric, &problem) < 0 || fabric_usage(fabric, &usage, &problem) < 0 ||
+        usage.consumers <= 1) /* our own */
         return 0;
     return usage.packets > last ? usage.packets - last : 0;
 }
@@ -224,8 +258,9 @@ int hosts_end(struct hosts *hosts)
         await_others(hosts);
     }
     end_agents(hosts);
-    hosts_copies_stop(hosts->copies);
-    return all_whole(hosts) && all ? 0 : -EIO;
+    note_stored(hosts, all);
+    say_cut(hosts);
+    return all_known(hosts) ? 0 : -EIO;
 }
 
 void hosts_done(struct hosts *hosts)

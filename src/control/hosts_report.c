@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 static void free_paths(char **paths, size_t count)
 {
@@ -69,30 +70,44 @@ static void tell_refused(struct hosts *hosts)
     }
 }
 
-/* The names of hosts whose recordings were cut: " (web2 was cut)"; "": none was. */
-static void name_cut(const struct hosts *hosts, char *text, size_t size)
+/* "unknown on web1 since 14:03:07 (web1 was cut)": from then on, nothing of it is stored. */
+static int account_of(const struct metered_host *host, const char *before, char *text, size_t size)
 {
-    size_t length = 0, count = 0;
+    time_t second = (time_t)(host->until / 1000000000);
+    char clock[sizeof(" since 14:03:07")] = "";
+    struct tm local;
+
+    if (host->until != 0 && localtime_r(&second, &local) != NULL)
+        strftime(clock, sizeof(clock), " since %H:%M:%S", &local);
+    return snprintf(text, size, "%sunknown on %.200s%s (%.200s %s)", before, host->remote->name,
+                    clock, host->remote->name, host->cut ? "was cut" : "is not stored whole");
+}
+
+/* "12 lost"; "lost: unknown on web1 since 14:03:07 (web1 was cut), besides 12 that were counted". */
+static void account(const struct hosts *hosts, uint64_t lost, char *text, size_t size)
+{
+    size_t length = 0;
 
     text[0] = '\0';
     for (size_t i = 0; i < hosts->count && length < size; i++)
-        if (hosts->list[i].cut)
-            length += (size_t)snprintf(text + length, size - length, "%s%s",
-                                       count++ > 0 ? ", " : " (", hosts->list[i].remote->name);
-    if (count > 0 && length < size)
-        snprintf(text + length, size - length, count > 1 ? " were cut)" : " was cut)");
+        if (!hosts_loss_known(&hosts->list[i]))
+            length += (size_t)account_of(&hosts->list[i], length == 0 ? "lost: " : ", ",
+                                         text + length, size - length);
+    if (length == 0)
+        snprintf(text, size, "%" PRIu64 " lost", lost);
+    else if (lost > 0 && length < size)
+        snprintf(text + length, size - length, ", besides %" PRIu64 " that were counted", lost);
 }
 
 static void tell_result(const struct hosts *hosts, const struct analyses_found *found,
                         size_t traces)
 {
-    char cut[256];
+    char lost[2048];
 
-    name_cut(hosts, cut, sizeof(cut));
-    command_say_to(hosts->recorder.messages,
-                   "%" PRIu64 " records of %zu host%s, %s%" PRIu64 " lost%s, %s%s", found->records,
-                   traces, traces == 1 ? "" : "s", cut[0] == '\0' ? "" : "at least ",
-                   found->run.recorded.lost, cut, hosts_only_reports(hosts) ? "not stored" : "in ",
+    account(hosts, found->run.recorded.lost, lost, sizeof(lost));
+    command_say_to(hosts->recorder.messages, "%" PRIu64 " records of %zu host%s, %s, %s%s",
+                   found->records, traces, traces == 1 ? "" : "s", lost,
+                   hosts_only_reports(hosts) ? "not stored" : "in ",
                    hosts_only_reports(hosts) ? "" : hosts->folder);
 }
 

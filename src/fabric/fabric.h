@@ -182,6 +182,7 @@ enum fabric_code {
     FABRIC_FAILED = -32000, /* what was asked for did not work; the message is a problem's line */
     FABRIC_OTHER_VERSION = -32001, /* sent by the library */
     FABRIC_REFUSED = -32002,       /* not allowed, or not in this state */
+    FABRIC_NONE = -32003,          /* there is no such process */
 };
 
 struct fabric_request;
@@ -258,6 +259,7 @@ int fabric_kept(struct fabric *fabric, json_t **ret_all, struct problem *problem
 
 struct fabric_usage {
     uint64_t packets, packet_bytes, packet_bytes_most;
+    uint64_t consumers; /* of packets: filters that have come, and not ended in order */
     uint64_t said, said_bytes,
         said_first; /* said_first: the sequence of the oldest that is still there */
 };

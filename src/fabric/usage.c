@@ -23,6 +23,7 @@ void usage_of_packets(const json_t *info, struct fabric_usage *ret_usage)
 
     ret_usage->packets = number_at(state, "messages");
     ret_usage->packet_bytes = number_at(state, "bytes");
+    ret_usage->consumers = number_at(state, "consumer_count");
     ret_usage->packet_bytes_most = number_at(json_object_get(info, "config"), "max_bytes");
 }
 

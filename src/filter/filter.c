@@ -369,6 +369,7 @@ void filter_look(const struct filter *filter, size_t index, struct filter_copy *
         .full = copy->full,
         .doubles = counts.doubles,
         .missing = counts.missing,
+        .until = counts.until,
         .refused = copy->refused,
         .why = copy->why,
     };

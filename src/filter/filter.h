@@ -89,6 +89,7 @@ struct filter_copy {
     uint64_t packets, bytes; /* in this run */
     uint64_t doubles;        /* packets that were stored already */
     uint64_t missing;        /* packets that never came */
+    uint64_t until;          /* as of struct trace_copy_counts */
     uint64_t refused;        /* packets that could not be stored; `why`: the last one */
     const char *why;         /* "": all could */
     struct rules_counts counts; /* of its events, if there are rules */

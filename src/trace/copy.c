@@ -145,6 +145,9 @@ static int append(struct trace_copy *copy, enum ring_id ring, const void *packet
     file->last = (struct trace_position){true, copy->here, context->packet_seq_num};
     copy->counts.bytes += size;
     copy->counts.stored++;
+    /* the writer flushes control before data */
+    if (ring == RING_DATA || !copy->files[RING_DATA].last.known)
+        copy->counts.until = context->timestamp_end + context->real_time - context->monotonic;
     if (copy->packets_here++ == 0)
         copy->begin_here = context->timestamp_begin;
     copy->ended = copy->ended || (ring == RING_CONTROL && packet_ends(packet));

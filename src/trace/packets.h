@@ -91,6 +91,9 @@ struct trace_copy_counts {
     uint64_t missing; /* packets that never came: numbers skipped by those stored */
     uint64_t refused; /* packets of which trace_copy_add returned an error */
     uint64_t bytes;   /* of all files of the copy, with those of earlier runs */
+    /* ns since 1970 by the recorded machine's clock: all records up to here are stored, or counted as lost. 0: this run has
+     * stored none */
+    uint64_t until;
 };
 
 /*

@@ -33,6 +33,12 @@ on() {
     timeout 200 "$dpm" "$subcommand" --rsh "$rsh" --remote-dpm "$dpm" "$@" > out 2> err
 }
 
+run_in() {
+    host=$1
+    shift
+    "$hosts" run "$dir" "$host" "$@"
+}
+
 # Where it does not matter what is recorded, few hooks are loaded, which takes less time.
 few="--flags exec,termination --kinds pipe"
 
@@ -111,6 +117,17 @@ check_equal "the agent's own processes alone are refused" \
     "1 dpm: web1: cannot meter any of the chosen processes: they are DPM's own, which this recording needs" \
     "$? $(grep own, err)"
 
+cp "$(realpath /usr/bin/sleep)" "$shared/resting"
+run_in web2 "$shared/resting" 60 &
+sleeper=$!
+on acquire --host web1,web2 --name resting --flags send -o one-has --duration 1s
+check_equal "a host without such a process is reported, and is no loss" "0 1 1" \
+    "$? $(grep -c '^dpm: web1: no process is named resting$' err) $(grep -c 'records of 1 host, 0 lost, in one-has$' err)"
+kill $sleeper
+wait $sleeper 2> wait.err
+on acquire --host web1,web2 --name resting --flags send -o none-has --duration 1s
+check_equal "... unless it is so on all hosts" "1 2" "$? $(grep -c 'no process is named resting$' err)"
+
 # ---- dpm run ----
 
 watched on run -o run --kinds tcp --host web1:"python3 $shared/server.py 2" --host web2,db1 \
@@ -185,11 +202,6 @@ check_not "... and nothing is left" test -e missing
 
 # ---- dpm acquire, a host that cannot be reached, a filter that is killed, secrets ----
 
-run_in() {
-    host=$1
-    shift
-    "$hosts" run "$dir" "$host" "$@"
-}
 run_in web1 python3 "$shared/server.py" 2 > server.out &
 wait_for 30 grep -q ready server.out
 run_in web2 python3 "$shared/client.py" 1000 0.004 "$shared/enough" > client2.out &
@@ -307,7 +319,12 @@ wait_for 30 grep -q '^dpm: metering' err
 run_in web1 pkill -9 -x dpm-agent
 wait $acquirer
 check_equal "an agent that is killed makes the recording fail" 1 $?
-check "... and the last line names its host" grep -q 'records of 2 hosts, at least [0-9,]* lost (web1 was cut), in killed$' err
+check "... and the last line says of its host from when on records are missing" \
+    grep -qE 'records of 2 hosts, lost: unknown on web1 since [0-9:]{8} \(web1 was cut\)(, besides [0-9]+ that were counted)?, in killed$' err
+check_not "... and of none that it has lost nothing" grep -q ' 0 lost, in killed' err
+since=$(grep -o 'on web1 since [0-9:]*' err | cut -d ' ' -f 4)
+last=$("$dpm" dump --json killed/web1 2> dump.err | jq -r '.time' | sort | tail -n 1)
+check_equal "... which is the time of its last record" "$since" "$(date -d "$last" +%H:%M:%S)"
 tail -n 3 err | sed 's/^/# /'
 "$dpm" stats killed/web2 > out 2> dump.err
 check "--all meters the host's other processes" grep -q '^sshd' out
