@@ -3,13 +3,13 @@
  * said_fuzz.c: the input is what an agent answers or reports to a controller of jobs, as JSON: in front of it, up to a
  * newline, the method of a notice. It is read, or refused with one line; what is read is in its bounds.
  */
+#include "conduct/notices.h"
 #include "fuzz.h"
-#include "job/job_said.h"
 
 #include <errno.h>
 #include <string.h>
 
-static void check_end(const struct job_end *end)
+static void check_end(const struct process_end *end)
 {
     PROMISE(end->by_signal ? end->number >= 1 && end->number <= 64
                            : end->number >= 0 && end->number <= 255);
@@ -23,34 +23,34 @@ static void check_refusal(int result, const struct problem *problem)
 
 static void try_listed(json_t *said)
 {
-    struct job_listed listed;
+    struct listed_process listed;
     struct problem problem = {""};
-    int result = job_said_listed(said, &listed, &problem);
+    int result = notice_listed(said, &listed, &problem);
 
     check_refusal(result, &problem);
     if (result < 0)
         return;
     PROMISE(listed.pid >= 1 && listed.recording != NULL);
-    PROMISE(strlen(listed.name) < JOB_NAME_SIZE && strpbrk(listed.name, "\n\r\033") == NULL);
-    if (listed.state == JOB_SAID_ENDED)
+    PROMISE(strlen(listed.name) < LISTED_NAME_SIZE && strpbrk(listed.name, "\n\r\033") == NULL);
+    if (listed.state == LISTED_ENDED)
         check_end(&listed.end);
 }
 
 static void try_notice(const char *method, json_t *said)
 {
-    struct job_notice notice;
+    struct conduct_notice notice;
     struct problem problem = {""};
-    int result = job_said_notice(method, said, &notice, &problem);
+    int result = notice_read(method, said, &notice, &problem);
 
     check_refusal(result, &problem);
     if (result < 0)
         return;
-    if (notice.kind == JOB_NOTICE_ENDED)
+    if (notice.kind == NOTICE_ENDED)
         check_end(&notice.end);
-    if (notice.kind == JOB_NOTICE_ENDED || notice.kind == JOB_NOTICE_STOPPED ||
-        notice.kind == JOB_NOTICE_CONTINUED)
+    if (notice.kind == NOTICE_ENDED || notice.kind == NOTICE_STOPPED ||
+        notice.kind == NOTICE_CONTINUED)
         PROMISE(notice.pid >= 1);
-    if (notice.kind == JOB_NOTICE_NOTE || notice.kind == JOB_NOTICE_RECORDING_ENDED)
+    if (notice.kind == NOTICE_NOTE || notice.kind == NOTICE_RECORDING_ENDED)
         PROMISE(notice.text != NULL);
 }
 
@@ -66,7 +66,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     snprintf(method, sizeof(method), "%.*s", (int)(newline - bytes), (const char *)bytes);
     json_t *said = json_loadb((const char *)newline + 1, size - (size_t)(newline + 1 - bytes),
                               JSON_DECODE_ANY, NULL);
-    int result = job_said_pid(said, &pid, &problem); /* NULL: as an answer without any */
+    int result = notice_pid(said, &pid, &problem); /* NULL: as an answer without any */
     check_refusal(result, &problem);
     PROMISE(result < 0 || pid >= 1);
     try_listed(said);

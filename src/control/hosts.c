@@ -12,8 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define CONNECT_MS 30000
-#define SECOND     1000000000ULL /* ns */
+#define SECOND 1000000000ULL /* ns */
 
 void hosts_say(struct hosts *hosts, const struct remote_host *host, const char *line)
 {
@@ -25,66 +24,33 @@ void hosts_say(struct hosts *hosts, const struct remote_host *host, const char *
 
 /* ---- what happens ---- */
 
-static void said(void *context, struct remote_host *host, const char *line)
+static void take_notice(struct hosts *hosts, struct metered_host *host,
+                        const struct conduct_event *event)
 {
-    hosts_say(context, host, line);
-}
-
-static void changed(void *context, struct remote_host *host, const char *line)
-{
-    (void)host;
-    if (line != NULL)
-        hosts_say(context, NULL, line);
-}
-
-static void trouble(void *context, const char *line)
-{
-    hosts_say(context, NULL, line);
-}
-
-static bool is_method(const struct fabric_message *message, const char *method)
-{
-    return message->kind == FABRIC_NOTICE && strcmp(message->method, method) == 0;
-}
-
-static const char *text_of(const struct fabric_message *message, const char *key)
-{
-    const char *text = json_string_value(json_object_get(message->params, key));
-
-    return text == NULL ? "" : text;
-}
-
-static void take_message(void *context, struct remote_host *remote,
-                         const struct fabric_message *message)
-{
-    struct hosts *hosts = context;
-    struct metered_host *host = remote->context;
+    const struct conduct_notice *notice = event->notice;
     char line[640];
 
-    if (message->missed > 0) {
-        snprintf(line, sizeof(line),
-                 "%" PRIu64 " messages from the machines are missing: there was "
-                 "more output than the session keeps",
-                 message->missed);
-        hosts_say(hosts, NULL, line);
-    }
-    if (is_method(message, "recording.idle")) {
+    switch (notice->kind) {
+    case NOTICE_RECORDING_IDLE:
         host->idle = true;
-    } else if (is_method(message, "recording.ended")) {
+        return;
+    case NOTICE_RECORDING_ENDED:
         host->ended = host->cut = true;
-        host->agent_died |= strcmp(text_of(message, "reason"), "agent") == 0;
-        snprintf(line, sizeof(line), "the recording ended: %.500s", text_of(message, "message"));
-        hosts_say(hosts, remote, line);
-    } else if (is_method(message, "note")) {
-        hosts_say(hosts, remote, text_of(message, "text"));
-    } else if (hosts->message != NULL) {
-        hosts->message(hosts, host, message);
+        host->agent_died |= strcmp(notice->reason, "agent") == 0;
+        snprintf(line, sizeof(line), "the recording ended: %.500s", notice->text);
+        hosts_say(hosts, host->remote, line);
+        return;
+    case NOTICE_NOTE:
+        hosts_say_note(hosts, host, notice->text);
+        return;
+    default:
+        if (hosts->happens != NULL)
+            hosts->happens(hosts, host, event);
     }
 }
 
-static void take_signal(void *context)
+static void take_signal(struct hosts *hosts)
 {
-    struct hosts *hosts = context;
     struct signalfd_siginfo info;
 
     if (read(hosts->recorder.signals, &info, sizeof(info)) != sizeof(info) ||
@@ -92,17 +58,44 @@ static void take_signal(void *context)
         return;
     hosts->interrupts++;
     hosts->last_signal = (int)info.ssi_signo;
+    conduct_interrupt(hosts->conduct);
     if (hosts->interrupted != NULL)
         hosts->interrupted(hosts, hosts->last_signal);
 }
 
-static const struct remote_callbacks callbacks = {
-    .said = said,
-    .changed = changed,
-    .message = take_message,
-    .trouble = trouble,
-    .readable = take_signal,
-};
+static void happens(void *context, const struct conduct_event *event)
+{
+    struct hosts *hosts = context;
+    char line[640];
+
+    switch (event->kind) {
+    case CONDUCT_SAID:
+        hosts_say(hosts, event->host, event->text);
+        return;
+    case CONDUCT_CHANGED:
+    case CONDUCT_TROUBLE:
+        if (event->text != NULL)
+            hosts_say(hosts, NULL, event->text);
+        return;
+    case CONDUCT_READABLE:
+        take_signal(hosts);
+        return;
+    case CONDUCT_WRONG:
+        snprintf(line, sizeof(line),
+                 "its agent says what this version of dpm does not understand: %.500s",
+                 event->text);
+        hosts_say_note(hosts, event->host->context, line);
+        return;
+    case CONDUCT_NOTICE:
+        take_notice(hosts, event->host->context, event);
+        return;
+    case CONDUCT_OUTPUT:
+        if (hosts->happens != NULL)
+            hosts->happens(hosts, event->host->context, event);
+    }
+}
+
+static void work(void *context);
 
 /* ---- the beginning ---- */
 
@@ -143,8 +136,8 @@ static int take_session_folder(struct hosts *hosts, struct problem *problem)
 {
     if (!hosts_only_reports(hosts) || hosts->options->attach != NULL)
         return 0;
-    int length =
-        snprintf(hosts->folder, sizeof(hosts->folder), "%s/passing", remote_folder(hosts->remote));
+    int length = snprintf(hosts->folder, sizeof(hosts->folder), "%s/passing",
+                          remote_folder(conduct_remote(hosts->conduct)));
     return length < (int)sizeof(hosts->folder)
                ? 0
                : problem_set(problem, -ENAMETOOLONG, "the path of HOME is too long");
@@ -160,21 +153,16 @@ static int add_hosts(struct hosts *hosts, struct problem *problem)
         return problem_set(problem, -ENOMEM, "out of memory");
     for (size_t i = 0; i < options->count; i++) {
         struct remote_host *remote;
-        int result = remote_add(hosts->remote, options->list[i].name, &remote, problem);
+        int result =
+            remote_add(conduct_remote(hosts->conduct), options->list[i].name, &remote, problem);
         if (result < 0)
             return result;
         if (remote->context != NULL)
             continue; /* it has several commands */
-        hosts->list[hosts->count] = (struct metered_host){.remote = remote};
+        hosts->list[hosts->count] = (struct metered_host){.remote = remote, .said = json_object()};
         remote->context = &hosts->list[hosts->count++];
     }
     return 0;
-}
-
-static size_t connecting(const struct hosts *hosts)
-{
-    return remote_count_in(hosts->remote, REMOTE_STARTING) +
-           remote_count_in(hosts->remote, REMOTE_LINKED);
 }
 
 static void show_connecting(struct hosts *hosts)
@@ -184,14 +172,14 @@ static void show_connecting(struct hosts *hosts)
     if (!progress_due(&hosts->progress))
         return;
     snprintf(line, sizeof(line), "%zu of %zu hosts connected",
-             remote_count_in(hosts->remote, REMOTE_READY), hosts->count);
+             remote_count_in(conduct_remote(hosts->conduct), REMOTE_READY), hosts->count);
     progress_show(&hosts->progress, line);
 }
 
 /* Whether the hosts that are left are enough. */
 static int enough(const struct hosts *hosts, const char *what, struct problem *problem)
 {
-    size_t out = remote_count_in(hosts->remote, REMOTE_OUT);
+    size_t out = remote_count_in(conduct_remote(hosts->conduct), REMOTE_OUT);
 
     if (out == hosts->count)
         return problem_set(problem, -EHOSTUNREACH, "%s %s", what,
@@ -222,37 +210,21 @@ static void say_same_machines(struct hosts *hosts)
 
 int hosts_begin(struct hosts *hosts, const char *name, struct problem *problem)
 {
-    const struct remote_options options = {
-        .session = hosts->session,
-        .attach = hosts->options->attach != NULL,
-        .rsh = hosts->options->rsh == NULL ? REMOTE_RSH : hosts->options->rsh,
-        .dpm = hosts->options->dpm == NULL ? REMOTE_DPM : hosts->options->dpm,
-        .disk_bytes = hosts->options->disk,
-        .url = hosts->options->fabric,
-        .credentials = hosts->options->credentials,
-        .agent_credentials = hosts->options->agent_credentials,
-        .authorities = hosts->options->authorities,
-        .alone = (unsigned)((hosts->options->alone + 999999999) / 1000000000),
-        .connect_ms = CONNECT_MS,
-        .descriptor = hosts->recorder.signals,
-        .callbacks = &callbacks,
-        .context = hosts,
-    };
+    const struct remote_options options =
+        hosts_session_options(hosts->options, hosts->session, hosts->recorder.signals);
+    const struct conduct_options conduct = {
+        .session = &options, .event = happens, .work = work, .context = hosts};
     int result = choose_names(hosts, name, problem);
 
     progress_init(&hosts->progress, hosts->recorder.messages);
     if (result < 0)
         return result;
-    result = remote_new(&options, &hosts->remote, problem);
+    result = conduct_open(&conduct, &hosts->conduct, problem);
     if (result == 0)
         result = take_session_folder(hosts, problem);
     if (result == 0)
         result = add_hosts(hosts, problem);
-    while (result == 0 && connecting(hosts) > 0 && hosts->interrupts == 0) {
-        remote_poll(hosts->remote, 100);
-        show_connecting(hosts);
-    }
-    if (result == 0 && hosts->interrupts > 0)
+    if (result == 0 && conduct_connect(hosts->conduct) < 0)
         result = problem_set(problem, -EINTR, "interrupted while connecting");
     if (result == 0)
         result = enough(hosts, "cannot connect", problem);
@@ -263,45 +235,37 @@ int hosts_begin(struct hosts *hosts, const char *name, struct problem *problem)
 
 /* ---- questions ---- */
 
-struct asking {
-    struct hosts *hosts;
-    void (*took)(struct hosts *hosts, struct metered_host *host, json_t *result);
-    size_t waiting;
-};
-
-/* Its agent has ended. */
-static void leave_out(void *context, struct remote_host *remote, int error, int code,
-                      json_t *result, const char *line)
+/* A host that refuses is left out, and its agent ends: else it would wait for us, without anything to do. */
+static void take_answer(struct hosts *hosts, struct metered_host *host,
+                        const struct conduct_answer *answer, struct remote_host **ret_refuses,
+                        void (*took)(struct hosts *hosts, struct metered_host *host,
+                                     json_t *result))
 {
-    struct asking *asking = context;
+    char line[sizeof(answer->why) + 300];
 
-    (void)error;
-    (void)code;
-    (void)result;
-    (void)line;
-    asking->waiting--;
-    remote_leave_out(asking->hosts->remote, remote, NULL); /* why was said */
+    *ret_refuses = NULL;
+    if (answer->host == NULL)
+        return;
+    snprintf(line, sizeof(line), "%.250s: %s", host->remote->name, answer->why);
+    if (answer->error == -EREMOTEIO) {
+        host->refused = host->opened && answer->code != FABRIC_NONE;
+        host->opened = false; /* and has recorded nothing */
+        hosts_say(hosts, NULL, line);
+        *ret_refuses = host->remote;
+    } else if (answer->error < 0) {
+        remote_leave_out(conduct_remote(hosts->conduct), host->remote, line);
+    } else if (took != NULL) {
+        took(hosts, host, answer->result);
+    }
 }
 
-static void take_answer(void *context, struct remote_host *remote, int error, int code,
-                        json_t *result, const char *line)
+static void leave_out(struct hosts *hosts, struct remote_host *const *hosts_out,
+                      struct conduct_answer *answers)
 {
-    struct asking *asking = context;
-    struct metered_host *host = remote->context;
-
-    if (error == -EREMOTEIO) {
-        host->refused = host->opened && code != FABRIC_NONE;
-        host->opened = false; /* and has recorded nothing */
-        hosts_say(asking->hosts, NULL, line);
-        remote->ends = true; /* else it would wait for us, without anything to do */
-        remote_call(asking->hosts->remote, remote, "agent.end", NULL, 5000, leave_out, asking);
-        return;
-    }
-    asking->waiting--;
-    if (error < 0)
-        remote_leave_out(asking->hosts->remote, remote, line);
-    else if (asking->took != NULL)
-        asking->took(asking->hosts, host, result);
+    conduct_end_agents(hosts->conduct, hosts_out, hosts->count, answers);
+    for (size_t i = 0; i < hosts->count; i++)
+        if (hosts_out[i] != NULL) /* why was said */
+            remote_leave_out(conduct_remote(hosts->conduct), hosts_out[i], NULL);
 }
 
 int hosts_ask(struct hosts *hosts, const char *method,
@@ -309,24 +273,35 @@ int hosts_ask(struct hosts *hosts, const char *method,
               void (*took)(struct hosts *hosts, struct metered_host *host, json_t *result),
               struct problem *problem)
 {
-    struct asking asking = {.hosts = hosts, .took = took};
-    unsigned interrupts = hosts->interrupts;
+    struct conduct_answer *answers = calloc(hosts->count, sizeof(*answers));
+    struct remote_host **refusing = calloc(hosts->count, sizeof(struct remote_host *));
+    int result = 0;
 
+    if (answers == NULL || refusing == NULL) {
+        free(answers);
+        free(refusing);
+        return problem_set(problem, -ENOMEM, "out of memory");
+    }
+    conduct_set_patience(hosts->conduct, 1);
     for (size_t i = 0; i < hosts->count; i++) {
         struct metered_host *host = &hosts->list[i];
-        if (host->remote->state == REMOTE_OUT)
-            continue;
-        asking.waiting++;
-        remote_call(hosts->remote, host->remote, method,
-                    params == NULL ? NULL : params(hosts, host), CALL_MS, take_answer, &asking);
+        if (host->remote->state != REMOTE_OUT)
+            conduct_ask_later(hosts->conduct, host->remote, method,
+                              params == NULL ? NULL : params(hosts, host), CONDUCT_CALL_MS,
+                              &answers[i]);
     }
-    while (asking.waiting > 0 && hosts->interrupts == interrupts)
-        hosts_poll(hosts, 100);
-    if (asking.waiting > 0) {
-        remote_drop_calls(hosts->remote); /* they would be answered to a caller that has gone */
-        return problem_set(problem, -EINTR, "interrupted (%s)", method);
+    if (conduct_await(hosts->conduct, answers, hosts->count) < 0)
+        result = problem_set(problem, -EINTR, "interrupted (%s)", method);
+    for (size_t i = 0; result == 0 && i < hosts->count; i++)
+        take_answer(hosts, &hosts->list[i], &answers[i], &refusing[i], took);
+    conduct_answers_done(answers, hosts->count);
+    if (result == 0) {
+        leave_out(hosts, refusing, answers);
+        result = enough(hosts, "cannot meter", problem);
     }
-    return enough(hosts, "cannot meter", problem);
+    free(answers);
+    free(refusing);
+    return result;
 }
 
 /* ---- the recording ---- */
@@ -366,7 +341,8 @@ static int start_copies(struct hosts *hosts, struct problem *problem)
 {
     const struct trace_copy_limits limits = hosts_copy_limits(hosts);
 
-    return hosts_copies_start(hosts->remote, hosts->folder, &limits, &hosts->copies, problem);
+    return hosts_copies_start(conduct_remote(hosts->conduct), hosts->folder, &limits,
+                              &hosts->copies, problem);
 }
 
 int hosts_record(struct hosts *hosts, struct problem *problem)
@@ -456,7 +432,7 @@ static void ask_states(struct hosts *hosts)
     for (size_t i = 0; i < hosts->count; i++) {
         struct metered_host *host = &hosts->list[i];
         if (host->opened && !host->ended && host->remote->state == REMOTE_READY)
-            remote_call(hosts->remote, host->remote, "recording.state",
+            remote_call(conduct_remote(hosts->conduct), host->remote, "recording.state",
                         json_pack("{s:s}", "recording", HOSTS_RECORDING), 5000, take_state, NULL);
     }
 }
@@ -472,8 +448,8 @@ static void show_recording(struct hosts *hosts, const struct hosts_copies_state 
     show_counted(count, "record", records);
     show_bytes(state->bytes, bytes);
     snprintf(line, sizeof(line), "%zu of %zu hosts, %s, %s, %s %s",
-             remote_count_in(hosts->remote, REMOTE_READY), hosts->count, processes, records, bytes,
-             hosts_only_reports(hosts) ? "received" : "stored");
+             remote_count_in(conduct_remote(hosts->conduct), REMOTE_READY), hosts->count, processes,
+             records, bytes, hosts_only_reports(hosts) ? "received" : "stored");
     progress_show(&hosts->progress, line);
 }
 
@@ -501,13 +477,16 @@ static void look_at_copies(struct hosts *hosts)
 
 #define LOOK_EVERY (2 * SECOND)
 
-void hosts_poll(struct hosts *hosts, int timeout_ms)
+static void work(void *context)
 {
+    struct hosts *hosts = context;
     uint64_t now = clock_now(CLOCK_MONOTONIC);
 
-    remote_poll(hosts->remote, timeout_ms);
-    if (hosts->copies == NULL)
+    if (hosts->copies == NULL) {
+        if (conduct_connecting(hosts->conduct) > 0)
+            show_connecting(hosts);
         return;
+    }
     look_at_copies(hosts);
     hosts_rules_step(hosts);
     if (hosts->shows || hosts_only_reports(hosts))
@@ -518,4 +497,9 @@ void hosts_poll(struct hosts *hosts, int timeout_ms)
     hosts->looked = now;
     if (hosts->shows && hosts->progress.file != NULL)
         ask_states(hosts);
+}
+
+void hosts_poll(struct hosts *hosts, int timeout_ms)
+{
+    conduct_step(hosts->conduct, timeout_ms);
 }

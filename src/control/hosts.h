@@ -13,6 +13,7 @@
 #ifndef DPM_HOSTS_H
 #define DPM_HOSTS_H
 
+#include "conduct/conduct.h"
 #include "control/hosts_copies.h"
 #include "control/hosts_live.h"
 #include "control/hosts_options.h"
@@ -25,8 +26,6 @@
 #include <sys/types.h>
 
 #define HOSTS_RECORDING FILTER_MAIN
-
-#define CALL_MS 60000 /* time for an answer: loading the meter may take seconds */
 
 /* One host. */
 struct metered_host {
@@ -42,6 +41,7 @@ struct metered_host {
     bool arrived;    /* all of it is stored, as far as it was sent */
     uint64_t until;  /* what is stored goes up to here, ns since 1970; 0: not known */
     json_t *notes;   /* on its recording, not said yet; or NULL */
+    json_t *said;    /* those that were, as keys: each is said once */
     /* the version of the rules that it has, and that was sent last ... */
     uint32_t rules_told, rules_sent;
     bool rules_asked;  /* ... whose answer is to come */
@@ -58,7 +58,7 @@ struct hosts {
     unsigned interrupts;
     int last_signal;
     bool all_or_none; /* one host that fails ends everything */
-    struct remote *remote;
+    struct conduct *conduct;
     struct metered_host *list; /* in the order of the command line */
     size_t count;
     struct hosts_copies *copies;
@@ -74,8 +74,8 @@ struct hosts {
     bool broken;   /* the server has not answered for so long that the hosts were left out */
     void *context; /* the command's */
     /* what `dpm run` does with notices and output; NULL: nothing */
-    void (*message)(struct hosts *hosts, struct metered_host *host,
-                    const struct fabric_message *message);
+    void (*happens)(struct hosts *hosts, struct metered_host *host,
+                    const struct conduct_event *event);
     /* what it does with the first signals; NULL: any signal ends the recording */
     void (*interrupted)(struct hosts *hosts, int signal);
 };
@@ -114,8 +114,8 @@ void hosts_rules_end(struct hosts *hosts);
 /* Waits for what happens, `timeout_ms` at most. */
 void hosts_poll(struct hosts *hosts, int timeout_ms);
 
-/* hosts_server.c. Every few seconds, `passed` ns after the last time: makes space in the server's store; leaves all hosts out
- * if it has answered nothing for too long. */
+/* hosts_server.c. Every few seconds, `passed` ns after the last time: leaves all hosts out if the server has answered nothing
+ * for too long. */
 void hosts_look_at_server(struct hosts *hosts, uint64_t passed);
 
 /* How many hosts record, and how many of them have no metered process any more. */
@@ -127,7 +127,10 @@ uint64_t hosts_processes(const struct hosts *hosts);
 /* Prints a line about a host. */
 void hosts_say(struct hosts *hosts, const struct remote_host *host, const char *line);
 
-/* hosts_notes.c. Prints the `notes` of an answer. */
+/* hosts_notes.c. Prints a note, unless it was printed. */
+void hosts_say_note(struct hosts *hosts, const struct metered_host *host, const char *text);
+
+/* Prints the `notes` of an answer. */
 void hosts_say_notes(struct hosts *hosts, const struct metered_host *host, json_t *result);
 
 /* Prints the notes that the hosts have, and forgets them. A note that all hosts have is printed once. */

@@ -17,48 +17,37 @@
 
 /* ---- recordings ---- */
 
-static void take_end(void *context, struct remote_host *remote, int error, int code, json_t *result,
-                     const char *line)
+static void take_end(struct metered_host *host, json_t *result)
 {
-    size_t *waiting = context;
-    struct metered_host *host = remote->context;
     json_t *trace = json_object_get(result, "trace");
 
-    (void)code;
-    (void)line;
-    (*waiting)--;
-    if (error < 0)
-        return;
     host->ended = host->settled = true;
     host->records = (uint64_t)json_integer_value(json_object_get(trace, "records"));
     host->lost = (uint64_t)json_integer_value(json_object_get(trace, "lost"));
     host->stored = json_is_true(json_object_get(trace, "begun"));
 }
 
-/* Waits for answers, at most until the user is tired of it. */
-static void await(struct hosts *hosts, const size_t *waiting)
-{
-    unsigned interrupts = hosts->interrupts;
-
-    while (*waiting > 0 && hosts->interrupts < interrupts + 2)
-        hosts_poll(hosts, 100);
-    if (*waiting > 0)
-        remote_drop_calls(hosts->remote);
-}
-
+/* Waits at most until the user is tired of it. */
 static void end_recordings(struct hosts *hosts)
 {
-    size_t waiting = 0;
+    struct conduct_answer *answers = calloc(hosts->count, sizeof(*answers));
 
-    for (size_t i = 0; i < hosts->count; i++) {
+    for (size_t i = 0; answers != NULL && i < hosts->count; i++) {
         struct metered_host *host = &hosts->list[i];
-        if (!host->opened || host->remote->state == REMOTE_OUT)
-            continue;
-        waiting++;
-        remote_call(hosts->remote, host->remote, "recording.end",
-                    json_pack("{s:s}", "recording", HOSTS_RECORDING), CALL_MS, take_end, &waiting);
+        if (host->opened && host->remote->state != REMOTE_OUT)
+            conduct_ask_later(hosts->conduct, host->remote, "recording.end",
+                              json_pack("{s:s}", "recording", HOSTS_RECORDING), CONDUCT_CALL_MS,
+                              &answers[i]);
     }
-    await(hosts, &waiting);
+    conduct_set_patience(hosts->conduct, 2);
+    if (answers != NULL)
+        conduct_await(hosts->conduct, answers, hosts->count);
+    for (size_t i = 0; answers != NULL && i < hosts->count; i++)
+        if (answers[i].came && answers[i].error == 0)
+            take_end(&hosts->list[i], answers[i].result);
+    if (answers != NULL)
+        conduct_answers_done(answers, hosts->count);
+    free(answers);
 }
 
 /* Names those that did not say what they recorded. */
@@ -138,7 +127,7 @@ bool hosts_loss_known(const struct metered_host *host)
 /* What filters in other processes have not stored yet is kept by the server: more than the last packet of each part. */
 static uint64_t others_left(struct hosts *hosts)
 {
-    struct fabric *fabric = remote_fabric(hosts->remote);
+    struct fabric *fabric = conduct_fabric(hosts->conduct);
     struct fabric_usage usage;
     struct problem problem;
     uint64_t last = 0;
@@ -188,44 +177,32 @@ static void tell_filters(struct hosts *hosts)
                                   json_pack("{s:s, s:s}", "machine", hosts->list[i].remote->machine,
                                             "recording", HOSTS_RECORDING));
     json_t *params = json_pack("{s:o}", "recordings", recordings);
-    if (remote_tell_filters(hosts->remote, "session.ended", params, &problem) < 0)
+    if (remote_tell_filters(conduct_remote(hosts->conduct), "session.ended", params, &problem) < 0)
         hosts_say(hosts, NULL, problem.text);
     json_decref(params);
 }
 
 /* ---- everything ---- */
 
-static void take_nothing(void *context, struct remote_host *remote, int error, int code,
-                         json_t *result, const char *line)
-{
-    size_t *waiting = context;
-
-    (void)remote;
-    (void)error;
-    (void)code;
-    (void)result;
-    (void)line;
-    (*waiting)--;
-}
-
 static void end_agents(struct hosts *hosts)
 {
-    size_t waiting = 0;
+    struct conduct_answer *answers = calloc(hosts->count, sizeof(*answers));
+    struct remote_host **all = calloc(hosts->count, sizeof(struct remote_host *));
 
-    for (size_t i = 0; i < hosts->count; i++) {
-        struct remote_host *remote = hosts->list[i].remote;
-        if (remote->state != REMOTE_READY)
-            continue;
-        waiting++;
-        remote->ends = true;
-        remote_call(hosts->remote, remote, "agent.end", NULL, 5000, take_nothing, &waiting);
+    for (size_t i = 0; all != NULL && i < hosts->count; i++)
+        all[i] = hosts->list[i].remote;
+    conduct_set_patience(hosts->conduct, 2);
+    if (answers != NULL && all != NULL) {
+        conduct_end_agents(hosts->conduct, all, hosts->count, answers);
+        conduct_answers_done(answers, hosts->count);
     }
-    await(hosts, &waiting);
+    free(answers);
+    free(all);
 }
 
 void hosts_abandon(struct hosts *hosts)
 {
-    if (hosts->remote != NULL)
+    if (hosts->conduct != NULL)
         end_agents(hosts);
     hosts_copies_close(hosts->copies, NULL);
     hosts->copies = NULL;
@@ -275,6 +252,8 @@ void hosts_done(struct hosts *hosts)
         folder_remove(hosts->folder);
     else if (hosts->folder[0] != '\0')
         rmdir(hosts->folder); /* only if nothing was recorded */
-    remote_free(hosts->remote);
+    conduct_close(hosts->conduct);
+    for (size_t i = 0; i < hosts->count; i++)
+        json_decref(hosts->list[i].said);
     free(hosts->list);
 }

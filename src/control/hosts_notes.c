@@ -2,6 +2,14 @@
 /* hosts_notes.c: what hosts note about their recordings; what all of them note is said once. See hosts.h. */
 #include "control/hosts.h"
 
+void hosts_say_note(struct hosts *hosts, const struct metered_host *host, const char *text)
+{
+    if (json_object_get(host->said, text) != NULL)
+        return;
+    json_object_set_new(host->said, text, json_true());
+    hosts_say(hosts, host->remote, text);
+}
+
 void hosts_say_notes(struct hosts *hosts, const struct metered_host *host, json_t *result)
 {
     json_t *notes = json_object_get(result, "notes"), *note;
@@ -10,7 +18,7 @@ void hosts_say_notes(struct hosts *hosts, const struct metered_host *host, json_
     json_array_foreach(notes, i, note)
     {
         if (json_is_string(note))
-            hosts_say(hosts, host->remote, json_string_value(note));
+            hosts_say_note(hosts, host, json_string_value(note));
     }
 }
 
@@ -41,7 +49,7 @@ static void say(struct hosts *hosts, const struct metered_host *host, const json
         first = first == NULL ? &hosts->list[i] : first;
     }
     if (having == 1 || having < opened) {
-        hosts_say(hosts, host->remote, json_string_value(note));
+        hosts_say_note(hosts, host, json_string_value(note));
     } else if (host == first) {
         snprintf(line, sizeof(line), "all %zu hosts: %.600s", opened, json_string_value(note));
         hosts_say(hosts, NULL, line);

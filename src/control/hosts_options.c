@@ -2,13 +2,12 @@
 /* hosts_options.c: options for several machines. See hosts_options.h. */
 #include "control/hosts_options.h"
 
-#include "remote/remote.h"
-
 #include <errno.h>
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 
+#define CONNECT_MS    30000 /* for one connection */
 #define SMALLEST_DISK (16u << 20)
 #define ALONE_LEAST   1000000000ull                      /* ns */
 #define ALONE_MOST    (7ull * 24 * 3600 * 1000000000ull) /* ns: sessions are removed after a week */
@@ -242,6 +241,25 @@ int hosts_options_check(const char *command, const struct hosts_options *options
         return command_usage_error(command, "--survive does not work with --host");
     int result = runs ? -1 : check_twice(command, options);
     return result >= 0 ? result : check_commands(command, options, runs, common);
+}
+
+struct remote_options hosts_session_options(const struct hosts_options *options,
+                                            const char *session, int descriptor)
+{
+    return (struct remote_options){
+        .session = session,
+        .attach = options->attach != NULL,
+        .rsh = options->rsh == NULL ? REMOTE_RSH : options->rsh,
+        .dpm = options->dpm == NULL ? REMOTE_DPM : options->dpm,
+        .disk_bytes = options->disk,
+        .url = options->fabric,
+        .credentials = options->credentials,
+        .agent_credentials = options->agent_credentials,
+        .authorities = options->authorities,
+        .alone = (unsigned)((options->alone + 999999999) / 1000000000),
+        .connect_ms = CONNECT_MS,
+        .descriptor = descriptor,
+    };
 }
 
 void hosts_options_done(struct hosts_options *options)

@@ -13,6 +13,8 @@
 #include "control/command.h"
 #include "control/recording_options.h"
 
+#include "remote/remote.h"
+
 #include <jansson.h>
 
 struct wanted_host {
@@ -64,6 +66,11 @@ int hosts_take_option(const char *command, int option, struct hosts_options *opt
  * usage error. */
 int hosts_options_check(const char *command, const struct hosts_options *options,
                         const struct recording_command_options *recorder, bool runs, bool common);
+
+/* How the session that these options describe is reached; it has this name, which must outlive the result. `descriptor`: to
+ * be watched, too. */
+struct remote_options hosts_session_options(const struct hosts_options *options,
+                                            const char *session, int descriptor);
 
 void hosts_options_done(struct hosts_options *options);
 

@@ -11,50 +11,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- asking ---- */
-
-struct one_answer {
-    bool came;
-    int error, code;
-    json_t *result;
-    char line[sizeof(((struct problem *)0)->text)];
-};
-
-static void take_one(void *context, struct remote_host *host, int error, int code, json_t *result,
-                     const char *line)
-{
-    struct one_answer *answer = context;
-
-    (void)host;
-    answer->came = true;
-    answer->error = error;
-    answer->code = code;
-    answer->result = error == 0 ? json_incref(result) : NULL;
-    snprintf(answer->line, sizeof(answer->line), "%s", line == NULL ? "" : line);
-}
-
-int parts_ask(struct running *running, struct metered_host *host, const char *method,
-              json_t *params, json_t **ret_result, int *ret_code, struct problem *problem)
-{
-    struct hosts *hosts = running->hosts;
-    struct one_answer answer = {0};
-    unsigned interrupts = hosts->interrupts;
-
-    remote_call(hosts->remote, host->remote, method, params, CALL_MS, take_one, &answer);
-    while (!answer.came && hosts->interrupts == interrupts)
-        hosts_poll(hosts, 100);
-    if (!answer.came) {
-        remote_drop_calls(hosts->remote);
-        return problem_set(problem, -EINTR, "interrupted (%s)", method);
-    }
-    if (ret_code != NULL)
-        *ret_code = answer.code;
-    if (answer.error < 0)
-        return problem_set(problem, answer.error, "%s", answer.line);
-    *ret_result = answer.result;
-    return 0;
-}
-
 /* ---- output ---- */
 
 /* The host's name; with a number if it has several parts. */
@@ -80,39 +36,35 @@ static FILE *file_of(bool err)
     return err ? stderr : stdout;
 }
 
-static void write_line(const struct part *part, bool err, const char *text, size_t length)
+struct writing {
+    struct part *part;
+    bool err;
+};
+
+static void write_line(void *context, const char *text, size_t length)
 {
-    progress_clear(&part->running->hosts->progress);
-    fputs(part->label, file_of(err));
-    fwrite(text, 1, length, file_of(err));
+    const struct writing *writing = context;
+    FILE *file = file_of(writing->err);
+
+    progress_clear(&writing->part->running->hosts->progress);
+    fputs(writing->part->label, file);
+    fwrite(text, 1, length, file);
+    fputc('\n', file);
 }
 
 /* Without a label, bytes go through as they are. */
-static void write_raw(struct running *running, bool err, const void *bytes, size_t size)
-{
-    progress_clear(&running->hosts->progress);
-    fwrite(bytes, 1, size, file_of(err));
-}
-
 void parts_output(struct running *running, struct part *part, bool err, const void *bytes,
                   size_t size)
 {
-    const char *at = bytes;
-    char *text = part->lines[err].text;
-    size_t *length = &part->lines[err].length;
+    struct writing writing = {part, err};
 
     if (size == 0)
         part->closed[err] = true;
-    if (part->label[0] == '\0')
-        write_raw(running, err, bytes, size);
-    for (size_t i = 0; part->label[0] != '\0' && i < size; i++) {
-        text[(*length)++] = at[i];
-        if (at[i] != '\n' && *length < PART_LINE_SIZE - 1)
-            continue;
-        if (at[i] != '\n')
-            text[(*length)++] = '\n'; /* a line of any length would need any memory */
-        write_line(part, err, text, *length);
-        *length = 0;
+    if (part->label[0] == '\0') {
+        progress_clear(&running->hosts->progress);
+        fwrite(bytes, 1, size, file_of(err));
+    } else {
+        conduct_line_add(&part->lines[err], bytes, size, write_line, &writing);
     }
     fflush(file_of(err));
 }
@@ -121,12 +73,8 @@ void parts_flush(struct running *running)
 {
     for (size_t i = 0; i < running->count; i++)
         for (int err = 0; err < 2; err++) {
-            struct part *part = &running->list[i];
-            if (part->lines[err].length == 0)
-                continue;
-            part->lines[err].text[part->lines[err].length++] = '\n';
-            write_line(part, err, part->lines[err].text, part->lines[err].length);
-            part->lines[err].length = 0;
+            struct writing writing = {&running->list[i], err == 1};
+            conduct_line_add(&running->list[i].lines[err], NULL, 0, write_line, &writing);
             fflush(file_of(err));
         }
 }
@@ -186,6 +134,6 @@ void parts_input(struct running *running)
     if (input->reached)
         json_object_set_new(params, "end", json_true());
     input->waiting = true;
-    remote_call(running->hosts->remote, part->host->remote, "process.input", params, CALL_MS, sent,
-                input);
+    remote_call(conduct_remote(running->hosts->conduct), part->host->remote, "process.input",
+                params, CONDUCT_CALL_MS, sent, input);
 }

@@ -11,7 +11,6 @@
 
 #include "control/hosts.h"
 
-#define PART_LINE_SIZE  4096
 #define PART_LABEL_SIZE 160
 
 struct part {
@@ -23,11 +22,8 @@ struct part {
     bool started, ended;
     int status; /* as a shell has it */
     uint64_t ended_at;
-    bool closed[2]; /* standard output, error */
-    struct {
-        char text[PART_LINE_SIZE];
-        size_t length;
-    } lines[2]; /* not complete yet */
+    bool closed[2];               /* standard output, error */
+    struct conduct_line lines[2]; /* not complete yet */
 };
 
 #define INPUT_SIZE 32768
@@ -66,9 +62,5 @@ bool parts_has_input(void);
 
 /* Moves standard input to the first part, a piece at a time. */
 void parts_input(struct running *running);
-
-/* Asks one host, and waits. Returns as fabric_call; -EINTR: the user is tired of it. The caller owns *ret_result. */
-int parts_ask(struct running *running, struct metered_host *host, const char *method,
-              json_t *params, json_t **ret_result, int *ret_code, struct problem *problem);
 
 #endif

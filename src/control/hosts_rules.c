@@ -69,8 +69,8 @@ static void tell(struct hosts *hosts, struct metered_host *host)
 
     host->rules_asked = true;
     host->rules_sent = hosts->rules_version;
-    remote_call(hosts->remote, host->remote, "recording.rules", params, CALL_MS, take_answer,
-                hosts);
+    remote_call(conduct_remote(hosts->conduct), host->remote, "recording.rules", params,
+                CONDUCT_CALL_MS, take_answer, hosts);
 }
 
 /* What agents cannot do is said here, and the rules stay as they are. */

@@ -53,32 +53,27 @@ static void tell_killed(struct running *running, const struct part *part, int si
     hosts_say(running->hosts, part->host->remote, line);
 }
 
-static void take_ended(struct running *running, struct part *part, json_t *params)
+static void take_ended(struct running *running, struct part *part, const struct process_end *end)
 {
-    json_t *signal = json_object_get(params, "signal");
-
-    if (json_is_integer(signal))
-        tell_killed(running, part, (int)json_integer_value(signal));
-    end_part(running, part,
-             json_is_integer(signal) ? 128 + (int)json_integer_value(signal)
-                                     : (int)json_integer_value(json_object_get(params, "status")));
+    if (end->by_signal)
+        tell_killed(running, part, end->number);
+    end_part(running, part, end->by_signal ? 128 + end->number : end->number);
 }
 
-static void take_message(struct hosts *hosts, struct metered_host *host,
-                         const struct fabric_message *message)
+static void take_event(struct hosts *hosts, struct metered_host *host,
+                       const struct conduct_event *event)
 {
     struct running *running = hosts->context;
-    json_int_t pid = message->kind == FABRIC_OUTPUT
-                         ? message->pid
-                         : json_integer_value(json_object_get(message->params, "pid"));
-    struct part *part = find_part(running, host, pid);
+    const struct fabric_message *message = event->message;
+    struct part *part =
+        find_part(running, host, event->kind == CONDUCT_OUTPUT ? message->pid : event->notice->pid);
 
     if (part == NULL)
         return;
-    if (message->kind == FABRIC_OUTPUT)
+    if (event->kind == CONDUCT_OUTPUT)
         parts_output(running, part, message->err, message->bytes, message->size);
-    else if (strcmp(message->method, "process.ended") == 0)
-        take_ended(running, part, message->params);
+    else if (event->notice->kind == NOTICE_ENDED)
+        take_ended(running, part, &event->notice->end);
 }
 
 static void ignore_answer(void *context, struct remote_host *host, int error, int code,
@@ -100,7 +95,7 @@ static void pass_signal(struct hosts *hosts, int signal)
     for (size_t i = 0; hosts->interrupts == 1 && i < running->count; i++) {
         struct part *part = &running->list[i];
         if (part->started && !part->ended)
-            remote_call(hosts->remote, part->host->remote, "process.signal",
+            remote_call(conduct_remote(hosts->conduct), part->host->remote, "process.signal",
                         json_pack("{s:i, s:i}", "pid", (int)part->pid, "signal", signal), 10000,
                         ignore_answer, NULL);
     }
@@ -130,79 +125,27 @@ static int make_parts(struct running *running, struct problem *problem)
     return 0;
 }
 
-static json_t *create_params(const struct part *part, const char *hash, const char *directory)
-{
-    const struct running *running = part->running;
-    json_t *words = json_array();
-    json_t *params = json_pack("{s:s, s:o, s:s}", "recording", HOSTS_RECORDING, "command", words,
-                               "directory", directory);
-
-    for (char **word = part->command; *word != NULL; word++)
-        json_array_append_new(words, json_string(*word));
-    if (hash[0] != '\0')
-        json_object_set_new(params, "program", json_string(hash));
-    if (running->wanted->user != NULL)
-        json_object_set_new(params, "user", json_string(running->wanted->user));
-    if (part == running->list && running->input.open)
-        json_object_set_new(params, "input", json_true());
-    return params;
-}
-
-/* A word that is no UTF-8 is no text in JSON. */
-static int check_words(const struct part *part, struct problem *problem)
-{
-    for (char **word = part->command; *word != NULL; word++) {
-        json_t *text = json_string(*word);
-        json_decref(text);
-        if (text == NULL)
-            return problem_set(problem, -EILSEQ, "%s: a word of the command is not UTF-8",
-                               part->host->remote->name);
-    }
-    return 0;
-}
-
-static int ask_of_part(void *context, const char *method, json_t *params, json_t **ret_result,
-                       struct problem *problem)
-{
-    struct part *part = context;
-
-    return parts_ask(part->running, part->host, method, params, ret_result, NULL, problem);
-}
-
 /* A program that the host lacks is copied there. */
-static int find_program(struct part *part, char hash[REMOTE_HASH_SIZE], char directory[PATH_MAX],
-                        struct problem *problem)
-{
-    const struct remote_asking asking = {part->host->remote->name, ask_of_part, part};
-    char here[PATH_MAX], line[400];
-
-    if (getcwd(here, sizeof(here)) == NULL)
-        snprintf(here, sizeof(here), "/");
-    int result = remote_find_program(&asking, part->command[0], here, hash, directory, problem);
-    if (result == 0 && hash[0] != '\0') {
-        snprintf(line, sizeof(line), "%.300s is not there: it runs a copy of the one here",
-                 part->command[0]);
-        hosts_say(part->running->hosts, part->host->remote, line);
-    }
-    return result;
-}
-
 static int create(struct part *part, struct problem *problem)
 {
-    char hash[REMOTE_HASH_SIZE], directory[PATH_MAX];
-    json_t *result = NULL;
-    int error = check_words(part, problem);
+    struct running *running = part->running;
+    const struct conduct_process wanted = {
+        .recording = HOSTS_RECORDING,
+        .command = part->command,
+        .user = running->wanted->user,
+        .input = part == running->list && running->input.open,
+    };
+    bool copied = false;
+    char line[400];
+    int result = conduct_create(running->hosts->conduct, part->host->remote, &wanted, &part->pid,
+                                &copied, problem);
 
-    if (error == 0)
-        error = find_program(part, hash, directory, problem);
-    if (error == 0)
-        error = parts_ask(part->running, part->host, "process.create",
-                          create_params(part, hash, directory), &result, NULL, problem);
-    if (error < 0)
-        return error;
-    part->pid = (pid_t)json_integer_value(json_object_get(result, "pid"));
-    json_decref(result);
-    return 0;
+    if (copied) {
+        snprintf(line, sizeof(line), "%.300s is not there: it runs a copy of the one here",
+                 part->command[0]);
+        hosts_say(running->hosts, part->host->remote, line);
+    }
+    return result;
 }
 
 static int create_all(struct running *running, struct problem *problem)
@@ -220,10 +163,8 @@ static int start_all(struct running *running, struct problem *problem)
 
     for (size_t i = 0; result == 0 && i < running->count; i++) {
         struct part *part = &running->list[i];
-        json_t *answer = NULL;
-        result = parts_ask(running, part->host, "process.start",
-                           json_pack("{s:i}", "pid", (int)part->pid), &answer, NULL, problem);
-        json_decref(answer);
+        result = conduct_ask(running->hosts->conduct, part->host->remote, "process.start",
+                             json_pack("{s:i}", "pid", (int)part->pid), NULL, problem);
         part->started = result == 0;
     }
     return result;
@@ -235,14 +176,14 @@ static void take_back(struct running *running)
     struct problem ignored;
 
     running->abandoned = true;
+    if (running->hosts->conduct != NULL)
+        conduct_set_patience(running->hosts->conduct, 1);
     for (size_t i = 0; i < running->count; i++) {
         const struct part *part = &running->list[i];
-        json_t *answer = NULL;
         if (part->started && !part->ended)
-            parts_ask(running, part->host, "process.signal",
-                      json_pack("{s:i, s:s}", "pid", (int)part->pid, "signal", "TERM"), &answer,
-                      NULL, &ignored);
-        json_decref(answer);
+            conduct_ask(running->hosts->conduct, part->host->remote, "process.signal",
+                        json_pack("{s:i, s:s}", "pid", (int)part->pid, "signal", "TERM"), NULL,
+                        &ignored);
     }
 }
 
@@ -340,7 +281,7 @@ int hosts_run(const struct hosts_options *options, const struct recording_comman
         .options = options,
         .context = &running,
         .all_or_none = true,
-        .message = take_message,
+        .happens = take_event,
         .interrupted = pass_signal,
     };
     sigset_t old_mask;

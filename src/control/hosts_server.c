@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* hosts_server.c: the server of a recording on several machines: is there space, does it answer? See hosts.h. */
+/* hosts_server.c: the server of a recording on several machines: does it answer? See hosts.h. */
 #include "control/hosts.h"
 
 #include <stdio.h>
@@ -24,28 +24,17 @@ static void give_up_if_silent(struct hosts *hosts)
         "recording stopped: the session's server has not answered for %llu s; is its disk full "
         "(%.*s)?",
         most / SECOND, PATH_MAX,
-        hosts->options->fabric == NULL ? remote_folder(hosts->remote) : hosts->options->fabric);
+        hosts->options->fabric == NULL ? remote_folder(conduct_remote(hosts->conduct))
+                                       : hosts->options->fabric);
     hosts_say(hosts, NULL, line);
     for (size_t i = 0; i < hosts->count; i++)
-        remote_leave_out(hosts->remote, hosts->list[i].remote, NULL);
-}
-
-/* What all filters have stored need not be kept by the server. */
-static void make_space(struct hosts *hosts)
-{
-    struct fabric *fabric = remote_fabric(hosts->remote);
-    struct fabric_usage usage;
-    struct problem problem;
-
-    if (fabric_usage_answered(fabric, &usage) && usage.packet_bytes > usage.packet_bytes_most / 4)
-        fabric_trim(fabric, &problem);
-    fabric_usage_ask(fabric);
+        remote_leave_out(conduct_remote(hosts->conduct), hosts->list[i].remote, NULL);
 }
 
 /* Time in which this process was stopped does not count: it would not have heard an answer. */
 static void note_silence(struct hosts *hosts, uint64_t passed)
 {
-    bool answers = fabric_silence(remote_fabric(hosts->remote)) < passed;
+    bool answers = fabric_silence(conduct_fabric(hosts->conduct)) < passed;
 
     hosts->silent = answers ? 0 : hosts->silent + (passed < LOOK_MOST ? passed : LOOK_MOST);
 }
@@ -53,6 +42,5 @@ static void note_silence(struct hosts *hosts, uint64_t passed)
 void hosts_look_at_server(struct hosts *hosts, uint64_t passed)
 {
     note_silence(hosts, passed);
-    make_space(hosts);
     give_up_if_silent(hosts);
 }

@@ -77,8 +77,9 @@ int hosts_session_store(const struct hosts *hosts, const char *command, uint64_t
     char path[PATH_MAX + 32], whole[PATH_MAX + 32];
     json_t *all = describe(hosts, command, until);
 
-    snprintf(whole, sizeof(whole), "%s/" FILE_NAME, remote_folder(hosts->remote));
-    snprintf(path, sizeof(path), "%s/" FILE_NAME ".new", remote_folder(hosts->remote));
+    snprintf(whole, sizeof(whole), "%s/" FILE_NAME, remote_folder(conduct_remote(hosts->conduct)));
+    snprintf(path, sizeof(path), "%s/" FILE_NAME ".new",
+             remote_folder(conduct_remote(hosts->conduct)));
     int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     int result = file < 0 ? -1 : json_dumpfd(all, file, JSON_INDENT(4));
     if (file >= 0 && close(file) < 0)

@@ -43,9 +43,9 @@ static void ask(struct view_host *host)
 {
     host->asked = clock_now(CLOCK_MONOTONIC);
     host->ask_next = host->asked + CLOCK_EVERY;
-    remote_call(host->hosts->remote, host->remote, "view.time", NULL, VIEW_CALL_MS, took_time,
-                host);
-    remote_poll(host->hosts->remote, 0); /* which sends it at once */
+    remote_call(conduct_remote(host->hosts->conduct), host->remote, "view.time", NULL, VIEW_CALL_MS,
+                took_time, host);
+    conduct_step(host->hosts->conduct, 0); /* which sends it at once */
 }
 
 /* What all clocks keep to at this moment, but for those whose answer is on its way. */
@@ -70,7 +70,7 @@ int view_clocks_begin(struct view_hosts *hosts, struct problem *problem)
         for (unsigned k = 0; k < CLOCK_ASKS; k++) {
             ask(host);
             while (host->asked != 0)
-                remote_poll(hosts->remote, 100);
+                conduct_step(hosts->conduct, 100);
         }
         if (host->clock.time == 0)
             return problem_set(problem, -ETIMEDOUT, "%s: it does not say what its clock shows",

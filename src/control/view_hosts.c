@@ -11,8 +11,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define CONNECT_MS 30000
-
 /* ---- what resident monitors report ---- */
 
 static uint64_t time_of(const struct view_host *host, json_t *params)
@@ -81,34 +79,6 @@ static void take_notice(struct view_host *host, const char *method, json_t *para
                     json_string_value(json_object_get(params, "text")));
 }
 
-static void message(void *context, struct remote_host *remote, const struct fabric_message *message)
-{
-    struct view_hosts *hosts = context;
-    struct view_host *host = remote->context;
-
-    /* notices of an earlier beginning are about rows that are gone */
-    if (message->kind == FABRIC_NOTICE && hosts->central != NULL && host->link >= 0 &&
-        !host->lost && json_integer_value(json_object_get(message->params, "begin")) == host->begin)
-        take_notice(host, message->method, message->params);
-}
-
-static void said(void *context, struct remote_host *host, const char *line)
-{
-    (void)context;
-    command_say("%s: %s", host->name, line);
-}
-
-static void trouble(void *context, const char *line)
-{
-    (void)context;
-    command_say("%s", line);
-}
-
-static void readable(void *context)
-{
-    (void)context; /* the caller looks after each wait */
-}
-
 static void lose(struct view_host *host)
 {
     command_say("note: %s: its instances count as ended", host->remote->name);
@@ -116,9 +86,8 @@ static void lose(struct view_host *host)
     central_lost(host->hosts->central, host->link);
 }
 
-static void changed(void *context, struct remote_host *remote, const char *line)
+static void take_change(struct view_hosts *hosts, struct remote_host *remote, const char *line)
 {
-    struct view_hosts *hosts = context;
     struct view_host *host = remote->context;
 
     if (line != NULL && !remote->ends)
@@ -131,13 +100,24 @@ static void changed(void *context, struct remote_host *remote, const char *line)
         lose(host);
 }
 
-static const struct remote_callbacks callbacks = {
-    .said = said,
-    .changed = changed,
-    .message = message,
-    .trouble = trouble,
-    .readable = readable,
-};
+/* Signals are looked at by the caller, after each wait. */
+static void happens(void *context, const struct conduct_event *event)
+{
+    struct view_hosts *hosts = context;
+    struct view_host *host = event->host == NULL ? NULL : event->host->context;
+
+    if (event->kind == CONDUCT_SAID)
+        command_say("%s: %s", event->host->name, event->text);
+    else if (event->kind == CONDUCT_TROUBLE)
+        command_say("%s", event->text);
+    else if (event->kind == CONDUCT_CHANGED)
+        take_change(hosts, event->host, event->text);
+    /* notices of an earlier beginning are about rows that are gone */
+    else if (event->kind == CONDUCT_NOTICE && hosts->central != NULL && host->link >= 0 &&
+             !host->lost &&
+             json_integer_value(json_object_get(event->message->params, "begin")) == host->begin)
+        take_notice(host, event->message->method, event->message->params);
+}
 
 static void failed(struct view_hosts *hosts, int error, const char *line)
 {
@@ -173,7 +153,8 @@ static int add_hosts(struct view_hosts *hosts, struct problem *problem)
         return problem_set(problem, -ENOMEM, "out of memory");
     for (size_t i = 0; i < options->count; i++) {
         struct view_host *host = &hosts->list[hosts->count];
-        int result = remote_add(hosts->remote, options->list[i].name, &host->remote, problem);
+        int result = remote_add(conduct_remote(hosts->conduct), options->list[i].name,
+                                &host->remote, problem);
         if (result < 0)
             return result;
         if (host->remote->context != NULL)
@@ -190,34 +171,21 @@ static int add_hosts(struct view_hosts *hosts, struct problem *problem)
 static int connect_all(struct view_hosts *hosts, struct problem *problem)
 {
     const struct hosts_options *given = hosts->options.hosts;
-    const struct remote_options options = {
-        .session = hosts->session,
-        .rsh = given->rsh == NULL ? REMOTE_RSH : given->rsh,
-        .dpm = given->dpm == NULL ? REMOTE_DPM : given->dpm,
-        .disk_bytes = given->disk,
-        .url = given->fabric,
-        .credentials = given->credentials,
-        .agent_credentials = given->agent_credentials,
-        .authorities = given->authorities,
-        .alone = (unsigned)((given->alone + 999999999) / 1000000000),
-        .connect_ms = CONNECT_MS,
-        .descriptor = hosts->options.descriptor,
-        .callbacks = &callbacks,
-        .context = hosts,
-    };
     char name[64];
 
     snprintf(name, sizeof(name), "view-%d", getpid());
     snprintf(hosts->session, sizeof(hosts->session), "%s",
              given->session == NULL ? name : given->session);
-    int result = remote_new(&options, &hosts->remote, problem);
+    const struct remote_options options =
+        hosts_session_options(given, hosts->session, hosts->options.descriptor);
+    const struct conduct_options conduct = {
+        .session = &options, .event = happens, .context = hosts};
+    int result = conduct_open(&conduct, &hosts->conduct, problem);
     if (result == 0)
         result = add_hosts(hosts, problem);
-    while (result == 0 && remote_count_in(hosts->remote, REMOTE_STARTING) +
-                                  remote_count_in(hosts->remote, REMOTE_LINKED) >
-                              0)
-        remote_poll(hosts->remote, 100);
-    if (result == 0 && remote_count_in(hosts->remote, REMOTE_READY) < hosts->count)
+    if (result == 0)
+        conduct_connect(hosts->conduct);
+    if (result == 0 && remote_count_in(conduct_remote(hosts->conduct), REMOTE_READY) < hosts->count)
         result = problem_set(problem, -EHOSTUNREACH, "cannot connect to all hosts");
     return result;
 }
@@ -239,7 +207,7 @@ static void took_begin(void *context, struct remote_host *remote, int error, int
 void view_hosts_wait(struct view_hosts *hosts)
 {
     while (hosts->waiting > 0)
-        remote_poll(hosts->remote, 100);
+        conduct_step(hosts->conduct, 100);
 }
 
 /* Its resident monitor begins anew. */
@@ -255,7 +223,8 @@ static void begin_host(struct view_host *host, remote_answer took)
                   hosts->text, "machine", host->remote->name, "begin", ++host->begin, "every",
                   (json_int_t)hosts->options.every, "interval", (json_int_t)hosts->options.interval,
                   "objects", objects);
-    remote_call(hosts->remote, host->remote, "view.begin", params, VIEW_CALL_MS, took, host);
+    remote_call(conduct_remote(hosts->conduct), host->remote, "view.begin", params, VIEW_CALL_MS,
+                took, host);
 }
 
 static void took_begin_again(void *context, struct remote_host *remote, int error, int code,
@@ -331,18 +300,15 @@ int view_hosts_link(struct view_hosts *hosts, struct monitor *monitor, struct pr
 void view_hosts_poll(struct view_hosts *hosts, int timeout_ms)
 {
     view_hosts_send(hosts);
-    remote_poll(hosts->remote, timeout_ms);
+    conduct_step(hosts->conduct, timeout_ms);
     view_clocks_work(hosts);
     view_hosts_send(hosts);
 }
 
 /* ---- end ---- */
 
-static void took_counts(void *context, struct remote_host *remote, int error, int code,
-                        json_t *result, const char *line)
+static void add_counts(struct monitor_counts *counts, json_t *result)
 {
-    struct view_host *host = context;
-    struct monitor_counts *counts = host->hosts->counts;
     const struct {
         const char *key;
         uint64_t *sum;
@@ -351,55 +317,54 @@ static void took_counts(void *context, struct remote_host *remote, int error, in
                 {"reads", &counts->reads},      {"unread", &counts->unread},
                 {"filtered", &counts->filtered}};
 
-    (void)remote;
-    (void)code;
-    host->hosts->waiting--;
-    if (error < 0)
-        command_say("%s", line);
-    for (size_t i = 0; error == 0 && i < ARRAY_SIZE(sums); i++)
+    for (size_t i = 0; i < ARRAY_SIZE(sums); i++)
         *sums[i].sum += (uint64_t)json_integer_value(json_object_get(result, sums[i].key));
 }
 
-static void took_end(void *context, struct remote_host *remote, int error, int code, json_t *result,
-                     const char *line)
+static void end_monitors(struct view_hosts *hosts, struct conduct_answer *answers,
+                         struct monitor_counts *counts)
 {
-    struct view_host *host = context;
-
-    (void)remote;
-    (void)error;
-    (void)code;
-    (void)result;
-    (void)line;
-    host->hosts->waiting--;
+    for (size_t i = 0; i < hosts->count; i++)
+        if (hosts->list[i].remote->state == REMOTE_READY)
+            conduct_ask_later(hosts->conduct, hosts->list[i].remote, "view.end", NULL, VIEW_CALL_MS,
+                              &answers[i]);
+    conduct_await(hosts->conduct, answers, hosts->count);
+    for (size_t i = 0; i < hosts->count; i++)
+        if (answers[i].error < 0)
+            command_say("%s: %s", hosts->list[i].remote->name, answers[i].why);
+        else if (answers[i].result != NULL)
+            add_counts(counts, answers[i].result);
+    conduct_answers_done(answers, hosts->count);
 }
 
-static void ask_all(struct view_hosts *hosts, const char *method, remote_answer took)
+static void end_agents(struct view_hosts *hosts, struct conduct_answer *answers)
 {
-    for (size_t i = 0; i < hosts->count; i++) {
-        struct view_host *host = &hosts->list[i];
-        if (host->remote->state != REMOTE_READY)
-            continue;
-        hosts->waiting++;
-        remote_call(hosts->remote, host->remote, method, NULL, VIEW_CALL_MS, took, host);
+    struct remote_host **all = calloc(hosts->count, sizeof(struct remote_host *));
+
+    for (size_t i = 0; all != NULL && i < hosts->count; i++) {
+        all[i] = hosts->list[i].remote;
+        all[i]->ends = true;
     }
-    view_hosts_wait(hosts);
+    if (all != NULL)
+        conduct_end_agents(hosts->conduct, all, hosts->count, answers);
+    conduct_answers_done(answers, hosts->count);
+    free(all);
 }
 
 void view_hosts_end(struct view_hosts *hosts, struct monitor_counts *counts)
 {
     if (hosts == NULL)
         return;
+    struct conduct_answer *answers = calloc(hosts->count + 1, sizeof(*answers));
     for (size_t i = 0; i < hosts->count; i++)
         hosts->list[i].ended = true;
-    hosts->counts = counts;
-    if (hosts->remote != NULL && counts != NULL)
-        ask_all(hosts, "view.end", took_counts);
+    if (answers != NULL && hosts->conduct != NULL && counts != NULL)
+        end_monitors(hosts, answers, counts);
     hosts->central = NULL;
-    for (size_t i = 0; i < hosts->count; i++)
-        hosts->list[i].remote->ends = true;
-    if (hosts->remote != NULL)
-        ask_all(hosts, "agent.end", took_end);
-    remote_free(hosts->remote);
+    if (answers != NULL && hosts->conduct != NULL)
+        end_agents(hosts, answers);
+    free(answers);
+    conduct_close(hosts->conduct);
     for (size_t i = 0; i < hosts->count; i++)
         json_decref(hosts->list[i].steps);
     free(hosts->list);

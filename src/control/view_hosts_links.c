@@ -26,8 +26,8 @@ static bool send_steps(struct view_host *host)
     json_t *params = json_pack("{s:o}", "steps", host->steps);
     host->steps = json_array();
     host->waits = true;
-    remote_call(host->hosts->remote, host->remote, "view.steps", params, VIEW_CALL_MS, took_steps,
-                host);
+    remote_call(conduct_remote(host->hosts->conduct), host->remote, "view.steps", params,
+                VIEW_CALL_MS, took_steps, host);
     return true;
 }
 
@@ -38,7 +38,7 @@ void view_hosts_send(struct view_hosts *hosts)
     for (size_t i = 0; i < hosts->count; i++)
         any = send_steps(&hosts->list[i]) || any;
     if (any)
-        remote_poll(hosts->remote, 0); /* which sends them at once */
+        conduct_step(hosts->conduct, 0); /* which sends them at once */
 }
 
 /* A lost host starts over when it comes back, so it needs nothing until then. */

@@ -6,8 +6,8 @@
 #include "control/view_hosts.h"
 
 #include "clocks/asked_clock.h"
+#include "conduct/conduct.h"
 #include "monitor/central.h"
-#include "remote/remote.h"
 
 #define VIEW_CALL_MS 30000
 
@@ -30,13 +30,12 @@ struct view_hosts {
     struct view_hosts_options options;
     char session[FABRIC_NAME_MOST + 1];
     char *text; /* of the file of views */
-    struct remote *remote;
+    struct conduct *conduct;
     struct view_host *list;
     size_t count;
     struct central *central;
-    struct monitor_counts *counts; /* at the end */
-    size_t waiting;                /* answers */
-    double clocks;                 /* ns: as view_hosts_clocks */
+    size_t waiting; /* answers */
+    double clocks;  /* ns: as view_hosts_clocks */
     int failed;
     struct problem problem;
 };

@@ -161,68 +161,8 @@ static int open_recording(struct jobs *jobs, struct job *job, struct job_machine
     json_decref(result);
     job_note_recording(job, machine);
     if (tell_flags(jobs, job, machine, &untold) < 0)
-        jobs_print(jobs, "note: %s: %s", machine->name, untold.text);
+        jobs_print(jobs, "note: %s", untold.text);
     return 0;
-}
-
-struct asked {
-    struct jobs *jobs;
-    struct job_machine *machine;
-};
-
-static int ask_of(void *context, const char *method, json_t *params, json_t **ret_result,
-                  struct problem *problem)
-{
-    struct asked *asked = context;
-
-    return jobs_ask(asked->jobs, asked->machine, method, params, ret_result, problem);
-}
-
-static json_t *create_params(const struct job *job, char **words, const char *hash,
-                             const char *directory)
-{
-    json_t *list = json_array();
-    json_t *params = json_pack("{s:s, s:o, s:s, s:b}", "recording", job->recording, "command", list,
-                               "directory", directory, "input", 1);
-
-    for (; *words != NULL; words++)
-        if (json_array_append_new(list, json_string(*words)) < 0) {
-            json_decref(params); /* a word that is no UTF-8 is no text in JSON */
-            return NULL;
-        }
-    if (hash[0] != '\0')
-        json_object_set_new(params, "program", json_string(hash));
-    return params;
-}
-
-static int create(struct jobs *jobs, struct job *job, struct job_machine *machine, char **words,
-                  pid_t *ret_pid, struct problem *problem)
-{
-    struct asked asked = {jobs, machine};
-    const struct remote_asking asking = {machine->name, ask_of, &asked};
-    char hash[REMOTE_HASH_SIZE], here[PATH_MAX], directory[PATH_MAX];
-    json_t *result = NULL;
-
-    if (getcwd(here, sizeof(here)) == NULL)
-        snprintf(here, sizeof(here), "/");
-    int error = remote_find_program(&asking, words[0], here, hash, directory, problem);
-    if (error < 0)
-        return error;
-    if (hash[0] != '\0')
-        jobs_print(jobs, "note: %s: %s is not there: it runs a copy of the one here", machine->name,
-                   words[0]);
-    json_t *params = create_params(job, words, hash, directory);
-    if (params == NULL)
-        return problem_set(problem, -EILSEQ, "a word of the command is not UTF-8");
-    error = jobs_ask(jobs, machine, "process.create", params, &result, problem);
-    struct problem why;
-    if (error == 0 && job_said_pid(result, ret_pid, &why) < 0)
-        error =
-            problem_set(problem, -EPROTO,
-                        "%s: its agent answers what this version of dpm does not understand: %s",
-                        machine->name, why.text);
-    json_decref(result);
-    return error;
 }
 
 static int add_one(struct jobs *jobs, struct job *job, const char *name, char **words)
@@ -231,14 +171,22 @@ static int add_one(struct jobs *jobs, struct job *job, const char *name, char **
     struct problem problem;
     pid_t pid = 0;
     const char *slash = strrchr(words[0], '/');
+    const struct conduct_process wanted = {
+        .recording = job->recording, .command = words, .input = true};
+    bool copied = false;
     int result = jobs_machine(jobs, name, &machine, &problem);
 
     if (result == 0)
         result = open_recording(jobs, job, machine, &problem);
     if (result == 0)
-        result = create(jobs, job, machine, words, &pid, &problem);
-    if (result < 0)
+        result = conduct_create(jobs->conduct, machine->host, &wanted, &pid, &copied, &problem);
+    if (copied)
+        jobs_print(jobs, "note: %s: %s is not there: it runs a copy of the one here", machine->name,
+                   words[0]);
+    if (result < 0) {
+        jobs_doubt(jobs);
         return jobs_error(jobs, "%s", problem.text);
+    }
     struct job_process *process = job_new_process(job, slash == NULL ? words[0] : slash + 1);
     if (process == NULL)
         return jobs_error(jobs, "out of memory");
@@ -310,7 +258,7 @@ int command_acquire(struct jobs *jobs, const struct job_command *command)
  * between, the next controller sets it. */
 int jobs_set_flags(struct jobs *jobs, struct job *job)
 {
-    struct job_answer *answers = calloc(job->recording_count + 1, sizeof(*answers));
+    struct conduct_answer *answers = calloc(job->recording_count + 1, sizeof(*answers));
     char text[METER_FLAGS_TEXT_SIZE];
     int failed = 0;
 
@@ -328,7 +276,7 @@ int jobs_set_flags(struct jobs *jobs, struct job *job)
     for (size_t i = 0; i < job->recording_count; i++) {
         if (answers[i].error < 0)
             failed = jobs_error(jobs, "flags are not set on %s: %s",
-                                job->recordings[i].machine->name, answers[i].line);
+                                job->recordings[i].machine->name, answers[i].why);
         json_decref(answers[i].result);
     }
     free(answers);

@@ -24,8 +24,8 @@ static void report(struct jobs *jobs, const struct job_process *process, const c
 /* ---- start and stop ---- */
 
 /* What is asked of its agent; nothing: a process that never began is stopped as it is. */
-static bool ask_change(struct jobs *jobs, enum job_action action, struct job_process *process,
-                       struct job_answer *answer)
+static void ask_change(struct jobs *jobs, enum job_action action, struct job_process *process,
+                       struct conduct_answer *answer)
 {
     process->noticed = false;
     if (action == JOB_START && !process->begun)
@@ -34,13 +34,10 @@ static bool ask_change(struct jobs *jobs, enum job_action action, struct job_pro
     else if (process->begun)
         jobs_ask_later(jobs, process->machine, "process.signal",
                        signal_params(process, action == JOB_START ? "CONT" : "STOP"), answer);
-    else
-        return false;
-    return true;
 }
 
 static int take_change(struct jobs *jobs, enum job_action action, struct job_process *process,
-                       const struct job_answer *answer, const char *says)
+                       const struct conduct_answer *answer, const char *says)
 {
     if (answer->error < 0 && process->state != JOB_KILLED) {
         if (action == JOB_START && !process->begun && answer->error == -EREMOTEIO) {
@@ -49,7 +46,7 @@ static int take_change(struct jobs *jobs, enum job_action action, struct job_pro
             process->job->changed = true;
         }
         return jobs_error(jobs, "%s@%s: not %s: %s", process->name, process->machine->name,
-                          action == JOB_START ? "started" : "stopped", answer->line);
+                          action == JOB_START ? "started" : "stopped", answer->why);
     }
     if (process->state == JOB_KILLED && action == JOB_STOP)
         says = "has ended";
@@ -63,20 +60,21 @@ static int take_change(struct jobs *jobs, enum job_action action, struct job_pro
 }
 
 /* Until the agent has reported what each signal did: its report would come in the middle of the next command else. */
-static void await_notices(struct jobs *jobs, const struct job_answer *answers, size_t count)
+static void await_notices(struct jobs *jobs, const struct job *job,
+                          const struct conduct_answer *answers)
 {
     uint64_t until = clock_now(CLOCK_MONOTONIC) + CONFIRM;
 
-    for (size_t i = 0; i < count; i++)
-        while (answers[i].process != NULL && answers[i].error == 0 &&
-               !answers[i].process->noticed && clock_now(CLOCK_MONOTONIC) < until)
+    for (size_t i = 0; i < job->count; i++)
+        while (answers[i].host != NULL && answers[i].error == 0 && job->processes[i]->begun &&
+               !job->processes[i]->noticed && clock_now(CLOCK_MONOTONIC) < until)
             jobs_poll(jobs, 10);
 }
 
 static int change_all(struct jobs *jobs, enum job_action action, const char *name)
 {
     struct job *job = jobs_need(jobs, name);
-    struct job_answer *answers = job == NULL ? NULL : calloc(job->count + 1, sizeof(*answers));
+    struct conduct_answer *answers = job == NULL ? NULL : calloc(job->count + 1, sizeof(*answers));
     enum job_state *before = job == NULL ? NULL : calloc(job->count + 1, sizeof(*before));
     const char *says;
     int result = 0;
@@ -84,10 +82,8 @@ static int change_all(struct jobs *jobs, enum job_action action, const char *nam
     for (size_t i = 0; answers != NULL && before != NULL && i < job->count; i++) {
         struct job_process *process = job->processes[i];
         before[i] = process->state;
-        bool asks = job_rule(action, before[i], NULL) == JOB_DOES &&
-                    ask_change(jobs, action, process, &answers[i]);
-        answers[i].came = !asks;
-        answers[i].process = asks && process->begun ? process : NULL;
+        if (job_rule(action, before[i], NULL) == JOB_DOES)
+            ask_change(jobs, action, process, &answers[i]);
     }
     if (answers == NULL || before == NULL) {
         free(answers);
@@ -95,14 +91,14 @@ static int change_all(struct jobs *jobs, enum job_action action, const char *nam
         return job == NULL ? -1 : jobs_error(jobs, "out of memory");
     }
     jobs_await(jobs, answers, job->count);
-    await_notices(jobs, answers, job->count);
+    await_notices(jobs, job, answers);
     for (size_t i = 0; i < job->count; i++) {
         if (job_rule(action, before[i], &says) != JOB_DOES)
             report(jobs, job->processes[i], says);
         else if (take_change(jobs, action, job->processes[i], &answers[i], says) < 0)
             result = -1;
-        json_decref(answers[i].result);
     }
+    conduct_answers_done(answers, job->count);
     if (job->count == 0)
         jobs_print(jobs, "job %s has no processes", job->name);
     free(answers);
@@ -177,7 +173,7 @@ int command_removeprocess(struct jobs *jobs, const struct job_command *command)
 
 int jobs_end_recordings(struct jobs *jobs, const struct job *job)
 {
-    struct job_answer *answers = calloc(job->recording_count + 1, sizeof(*answers));
+    struct conduct_answer *answers = calloc(job->recording_count + 1, sizeof(*answers));
     int result = 0;
 
     if (answers == NULL)
@@ -191,7 +187,7 @@ int jobs_end_recordings(struct jobs *jobs, const struct job *job)
             json_object_get(json_object_get(answers[i].result, "trace"), "lost"));
         if (answers[i].error < 0)
             result = jobs_error(jobs, "%s: its recording is not ended: %s",
-                                job->recordings[i].machine->name, answers[i].line);
+                                job->recordings[i].machine->name, answers[i].why);
         struct problem problem;
         if (answers[i].error == 0 &&
             jobs_await_published(jobs, job, job->recordings[i].machine, &problem) < 0)
@@ -222,7 +218,7 @@ int command_removejob(struct jobs *jobs, const struct job_command *command)
     /* the last packets reach the filter: the log is whole */
     int result = jobs_end_recordings(jobs, job);
     snprintf(key, sizeof(key), "job.%u", job->number);
-    if (fabric_keep(remote_fabric(jobs->remote), key, NULL, &problem) < 0)
+    if (fabric_keep(conduct_fabric(jobs->conduct), key, NULL, &problem) < 0)
         result = jobs_error(jobs, "%s", problem.text);
     jobs_print(jobs, "job %s removed", job->name);
     jobs_free_job(jobs, job);
@@ -248,7 +244,7 @@ int command_wait(struct jobs *jobs, const struct job_command *command)
     if (job == NULL)
         return -1;
     uint64_t begin = clock_now(CLOCK_MONOTONIC), shown = 0;
-    while (running(job) > 0 && !jobs->interrupted) {
+    while (running(job) > 0 && !conduct_is_interrupted(jobs->conduct)) {
         uint64_t now = clock_now(CLOCK_MONOTONIC);
         if (now - shown >= PROGRESS) {
             shown = now;
@@ -258,7 +254,7 @@ int command_wait(struct jobs *jobs, const struct job_command *command)
         jobs_poll(jobs, 50);
     }
     jobs_progress_end(jobs);
-    if (jobs->interrupted)
+    if (conduct_is_interrupted(jobs->conduct))
         return jobs_error(jobs, "interrupted: %zu processes of job %s run", running(job),
                           job->name);
     for (int i = 0; i < 10; i++) /* their last output may come after the notice of their end */

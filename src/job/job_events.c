@@ -13,7 +13,7 @@
 
 #define NOTES_MOST 100 /* of one machine */
 #define LINE_AGAIN "\r\033[K"
-#define TRIM_EVERY 5000000000ull /* ns */
+#define KEEP_EVERY 5000000000ull /* ns */
 
 /* ---- what is printed ---- */
 
@@ -63,7 +63,7 @@ static void around(struct jobs *jobs, bool begins)
 static void say(struct jobs *jobs, FILE *file, const char *before, const char *format,
                 va_list arguments)
 {
-    char text[JOB_LINE + 512], safe[JOB_LINE + 513];
+    char text[CONDUCT_LINE_MOST + 512], safe[CONDUCT_LINE_MOST + 513];
 
     vsnprintf(text, sizeof(text), format, arguments);
     show_text(text, sizeof(text) - 1, safe);
@@ -102,31 +102,30 @@ static struct job_machine *machine_of(const struct jobs *jobs, const struct remo
     return NULL;
 }
 
-static void tell_line(struct jobs *jobs, struct job_process *process, bool err)
+struct telling {
+    struct jobs *jobs;
+    const struct job_process *process;
+};
+
+static void tell_line(void *context, const char *text, size_t length)
 {
-    process->lines[err].text[process->lines[err].length] = '\0';
-    jobs_tell(jobs, "%s@%s: %s", process->name, process->machine->name, process->lines[err].text);
-    process->lines[err].length = 0;
+    const struct telling *telling = context;
+
+    (void)length;
+    jobs_tell(telling->jobs, "%s@%s: %s", telling->process->name, telling->process->machine->name,
+              text);
 }
 
 static void take_output(struct jobs *jobs, struct job_process *process,
                         const struct fabric_message *message)
 {
-    const char *at = message->bytes;
-    char *text = process->lines[message->err].text;
-    size_t *length = &process->lines[message->err].length;
+    struct telling telling = {jobs, process};
 
-    for (size_t i = 0; i < message->size; i++) {
-        if (at[i] == '\n' || *length == JOB_LINE - 1)
-            tell_line(jobs, process, message->err);
-        if (at[i] != '\n')
-            text[(*length)++] = at[i];
-    }
-    if (message->size == 0 && *length > 0)
-        tell_line(jobs, process, message->err);
+    conduct_line_add(&process->lines[message->err], message->bytes, message->size, tell_line,
+                     &telling);
 }
 
-void jobs_take_end(struct jobs *jobs, struct job_process *process, const struct job_end *end)
+void jobs_take_end(struct jobs *jobs, struct job_process *process, const struct process_end *end)
 {
     process->status = end->by_signal ? 128 + end->number : end->number;
     process->state = JOB_KILLED;
@@ -163,117 +162,108 @@ void jobs_distrust(struct jobs *jobs, struct job_machine *machine, const char *w
 
 /* Acquired processes are not the agent's: their end is not reported. */
 static void take_change(struct jobs *jobs, struct job_process *process,
-                        const struct job_notice *notice)
+                        const struct conduct_notice *notice)
 {
     if (process == NULL || process->state == JOB_KILLED || process->state == JOB_ACQUIRED)
         return;
-    if (notice->kind == JOB_NOTICE_ENDED)
+    if (notice->kind == NOTICE_ENDED)
         jobs_take_end(jobs, process, &notice->end);
     else
-        process->state = notice->kind == JOB_NOTICE_STOPPED ? JOB_STOPPED : JOB_RUNNING;
+        process->state = notice->kind == NOTICE_STOPPED ? JOB_STOPPED : JOB_RUNNING;
     process->noticed = process->job->changed = true;
 }
 
-static void take_notice(struct jobs *jobs, struct remote_host *host,
-                        const struct fabric_message *message)
+static void take_notice(struct jobs *jobs, struct job_machine *machine,
+                        const struct conduct_notice *notice)
 {
-    struct job_machine *machine = machine_of(jobs, host);
-    struct job_notice notice;
-    struct problem problem;
-
-    if (machine == NULL)
+    switch (notice->kind) {
+    case NOTICE_RECORDING_ENDED:
+        jobs_tell(jobs, "%s: the recording ended: %s", machine->name, notice->text);
         return;
-    if (job_said_notice(message->method, message->params, &notice, &problem) < 0)
-        jobs_distrust(jobs, machine, problem.text);
-    else if (notice.kind == JOB_NOTICE_RECORDING_ENDED)
-        jobs_tell(jobs, "%s: the recording ended: %s", host->name, notice.text);
-    else if (notice.kind == JOB_NOTICE_NOTE)
-        jobs_say_once(jobs, machine, notice.text);
-    else if (notice.kind != JOB_NOTICE_OTHER)
-        take_change(jobs, jobs_find_process(jobs, machine, notice.pid), &notice);
-}
-
-static void take_message(void *context, struct remote_host *host,
-                         const struct fabric_message *message)
-{
-    struct jobs *jobs = context;
-    struct job_machine *machine = machine_of(jobs, host);
-    struct job_process *process =
-        machine == NULL ? NULL : jobs_find_process(jobs, machine, message->pid);
-
-    if (message->sequence <= jobs->heard)
+    case NOTICE_NOTE:
+        jobs_say_once(jobs, machine, notice->text);
         return;
-    uint64_t after = message->sequence - jobs->heard - 1; /* an earlier controller had the others */
-    uint64_t missed = message->missed < after ? message->missed : after;
-    if (missed > 0)
-        jobs_error(jobs,
-                   "%" PRIu64 " messages from the machines are missing: there was more output than "
-                   "the session keeps",
-                   missed);
-    jobs->heard = message->sequence;
-    jobs->meta_changed = true;
-    if (message->kind == FABRIC_NOTICE)
-        take_notice(jobs, host, message);
-    else if (process != NULL)
-        take_output(jobs, process, message);
+    case NOTICE_ENDED:
+    case NOTICE_STOPPED:
+    case NOTICE_CONTINUED:
+        take_change(jobs, jobs_find_process(jobs, machine, notice->pid), notice);
+        return;
+    default:
+        return;
+    }
 }
 
-static void said(void *context, struct remote_host *host, const char *line)
+static void take_changed(struct jobs *jobs, const struct remote_host *host, const char *line)
 {
-    jobs_tell(context, "%s: %s", host->name, line);
-}
-
-static void changed(void *context, struct remote_host *host, const char *line)
-{
-    struct jobs *jobs = context;
-
     if (line != NULL && jobs->connecting != NULL && strcmp(jobs->connecting, host->name) == 0)
         snprintf(jobs->why, sizeof(jobs->why), "%s", line);
     else if (line != NULL)
         jobs_error(jobs, "%s", line);
 }
 
-static void trouble(void *context, const char *line)
+static void take_signal(struct jobs *jobs)
 {
-    jobs_error(context, "%s", line);
-}
-
-static void take_signal(void *context)
-{
-    struct jobs *jobs = context;
     struct signalfd_siginfo info;
 
     if (read(jobs->options.signals, &info, sizeof(info)) != sizeof(info))
         return;
-    jobs->interrupted |= info.ssi_signo != SIGCHLD;
+    if (info.ssi_signo != SIGCHLD)
+        conduct_interrupt(jobs->conduct);
     jobs->dead |= info.ssi_signo == SIGTERM || info.ssi_signo == SIGHUP;
 }
 
-const struct remote_callbacks jobs_callbacks = {
-    .said = said,
-    .changed = changed,
-    .message = take_message,
-    .trouble = trouble,
-    .readable = take_signal,
-};
+static void take_message(struct jobs *jobs, const struct conduct_event *event)
+{
+    struct job_machine *machine = machine_of(jobs, event->host);
+    struct job_process *process =
+        machine == NULL ? NULL : jobs_find_process(jobs, machine, event->message->pid);
+
+    jobs->meta_changed = true; /* what was heard */
+    if (event->kind == CONDUCT_OUTPUT && process != NULL)
+        take_output(jobs, process, event->message);
+    else if (event->kind == CONDUCT_NOTICE && machine != NULL)
+        take_notice(jobs, machine, event->notice);
+    else if (event->kind == CONDUCT_WRONG && machine != NULL)
+        jobs_distrust(jobs, machine, event->text);
+}
+
+void jobs_happen(void *context, const struct conduct_event *event)
+{
+    struct jobs *jobs = context;
+
+    switch (event->kind) {
+    case CONDUCT_SAID:
+        jobs_tell(jobs, "%s: %s", event->host->name, event->text);
+        return;
+    case CONDUCT_CHANGED:
+        take_changed(jobs, event->host, event->text);
+        return;
+    case CONDUCT_TROUBLE:
+        jobs_error(jobs, "%s", event->text);
+        return;
+    case CONDUCT_READABLE:
+        take_signal(jobs);
+        return;
+    default:
+        take_message(jobs, event);
+    }
+}
+
+void jobs_work(void *context)
+{
+    struct jobs *jobs = context;
+    uint64_t now = clock_now(CLOCK_MONOTONIC);
+
+    filters_look(jobs);
+    if (now - jobs->kept < KEEP_EVERY)
+        return;
+    jobs->kept = now;
+    jobs_keep(jobs);
+}
 
 void jobs_poll(struct jobs *jobs, int timeout_ms)
 {
-    uint64_t now = clock_now(CLOCK_MONOTONIC);
-    struct fabric_usage usage;
-    struct problem problem;
-
-    remote_poll(jobs->remote, timeout_ms);
-    filters_look(jobs);
-    if (now - jobs->trimmed < TRIM_EVERY)
-        return;
-    jobs->trimmed = now;
-    jobs_keep(jobs);
-    /* what all filters have stored need not be kept by the server */
-    struct fabric *fabric = remote_fabric(jobs->remote);
-    if (fabric_usage_answered(fabric, &usage) && usage.packet_bytes > usage.packet_bytes_most / 4)
-        fabric_trim(fabric, &problem);
-    fabric_usage_ask(fabric);
+    conduct_step(jobs->conduct, timeout_ms);
 }
 
 bool jobs_wait_for(struct jobs *jobs, int file)
@@ -282,11 +272,11 @@ bool jobs_wait_for(struct jobs *jobs, int file)
 
     jobs_keep(jobs);
     jobs->typing = true;
-    jobs->interrupted = false;
-    while (poll(&files, 1, 20) <= 0 && !jobs->interrupted)
+    conduct_set_patience(jobs->conduct, 1);
+    while (poll(&files, 1, 20) <= 0 && !conduct_is_interrupted(jobs->conduct))
         jobs_poll(jobs, 0);
     jobs->typing = false;
-    return !jobs->interrupted;
+    return !conduct_is_interrupted(jobs->conduct);
 }
 
 bool jobs_lack(const struct jobs *jobs)

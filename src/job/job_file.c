@@ -377,7 +377,7 @@ static int run(struct jobs *jobs, const struct job_file *file)
     for (size_t i = 0; i < file->count; i++)
         if (file->lines[i].key == FILE_ANALYSIS)
             result = jobs_line(jobs, file->lines[i].command, NULL) < 0 ? -1 : result;
-    if (!jobs->interrupted)
+    if (!conduct_is_interrupted(jobs->conduct))
         result = command(jobs, "removejob %s", file->name) < 0 ? -1 : result;
     result = execute(jobs, file, FILE_LOG) < 0 ? -1 : result;
     return failed < 0 ? failed : result;

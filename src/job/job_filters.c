@@ -69,7 +69,8 @@ static int send_file(struct jobs *jobs, const struct job_filter *filter, const c
 
 static void log_path(const struct jobs *jobs, const struct job_filter *filter, char path[PATH_MAX])
 {
-    snprintf(path, PATH_MAX, "%.4000s/filter-%u.log", remote_folder(jobs->remote), filter->number);
+    snprintf(path, PATH_MAX, "%.4000s/filter-%u.log", remote_folder(conduct_remote(jobs->conduct)),
+             filter->number);
 }
 
 #define WORDS_MOST 24
@@ -449,11 +450,11 @@ static int await_selection(struct jobs *jobs, const struct job_filter *filter,
 {
     json_int_t number = (json_int_t)clock_now(CLOCK_REALTIME);
     json_t *params = json_pack("{s:s, s:I}", "recordings", filter->prefix, "number", number);
-    int result = remote_tell_filters(jobs->remote, "filter.mark", params, problem);
+    int result = remote_tell_filters(conduct_remote(jobs->conduct), "filter.mark", params, problem);
 
     json_decref(params);
     for (int waited = 0; result == 0 && !has_reached(jobs, filter, number); waited += 20) {
-        if (waited >= REACH_MS || jobs->interrupted || !filters_alive(filter)) {
+        if (waited >= REACH_MS || conduct_is_interrupted(jobs->conduct) || !filters_alive(filter)) {
             jobs_print(jobs,
                        "note: filter %s has not said that it has selected everything: its "
                        "last records may be missing",
@@ -477,8 +478,8 @@ int filters_settle(struct jobs *jobs, const struct job_filter *filter, struct pr
     else
         filter_name_there(filter->machine, filter->folder, durable);
     for (int waited = 0; left > 0; waited += 20) {
-        left = fabric_left(remote_fabric(jobs->remote), durable, problem);
-        if (left > 0 && (waited >= SETTLE_MS || jobs->interrupted))
+        left = fabric_left(conduct_fabric(jobs->conduct), durable, problem);
+        if (left > 0 && (waited >= SETTLE_MS || conduct_is_interrupted(jobs->conduct)))
             return problem_set(problem, -ETIMEDOUT, "filter %s has not stored everything yet",
                                filter->name);
         if (left > 0)

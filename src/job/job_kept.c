@@ -37,7 +37,7 @@ static json_t *filter_json(const struct job_filter *filter)
 /* What was read of a line that is not complete yet, in base64: it belongs to "heard". */
 static void add_lines(json_t *lines, const struct job_process *process)
 {
-    char text[BASE64_LENGTH(JOB_LINE) + 1];
+    char text[BASE64_LENGTH(CONDUCT_LINE_MOST) + 1];
 
     for (int err = 0; err < 2; err++) {
         if (process->lines[err].length == 0 || json_array_size(lines) >= LINES_MOST)
@@ -88,9 +88,9 @@ static json_t *session_json(const struct jobs *jobs)
         json_array_append_new(filters, filter_json(jobs->filters[i]));
     return json_pack("{s:i, s:i, s:I, s:O, s:O, s:o, s:b, s:o, s:o, s:o}", "next_job",
                      (int)jobs->next_job, "next_filter", (int)jobs->next_filter, "heard",
-                     (json_int_t)jobs->heard, "used", jobs->used, "reach", jobs->reach, "filters",
-                     filters, "warned", jobs->warned, "machines", machines_json(jobs), "notes",
-                     notes_json(jobs), "lines", lines_json(jobs));
+                     (json_int_t)conduct_heard(jobs->conduct), "used", jobs->used, "reach",
+                     jobs->reach, "filters", filters, "warned", jobs->warned, "machines",
+                     machines_json(jobs), "notes", notes_json(jobs), "lines", lines_json(jobs));
 }
 
 static json_t *flags_json(uint64_t flags)
@@ -126,7 +126,7 @@ static void keep(struct jobs *jobs, const char *key, json_t *value)
 {
     struct problem problem;
 
-    if (fabric_keep(remote_fabric(jobs->remote), key, value, &problem) < 0)
+    if (fabric_keep(conduct_fabric(jobs->conduct), key, value, &problem) < 0)
         jobs_error(jobs, "the state of the session cannot be stored: %s", problem.text);
     json_decref(value);
 }
@@ -261,7 +261,7 @@ static int read_session(struct jobs *jobs, json_t *kept, struct problem *problem
         return damaged(problem);
     jobs->next_job = (unsigned)number_of(kept, "next_job");
     jobs->next_filter = (unsigned)number_of(kept, "next_filter");
-    jobs->heard = (uint64_t)number_of(kept, "heard");
+    conduct_set_heard(jobs->conduct, (uint64_t)number_of(kept, "heard"));
     jobs->warned = json_is_true(json_object_get(kept, "warned"));
     json_object_update(jobs->used, used);
     result = read_machines(jobs, json_object_get(kept, "machines"), problem);
@@ -280,12 +280,12 @@ static void read_line(struct jobs *jobs, json_t *kept)
     struct job_process *process = jobs_find_process(jobs, machine, number_of(kept, "pid"));
     bool err = json_is_true(json_object_get(kept, "err"));
     const char *text = text_of(kept, "text");
-    char bytes[JOB_LINE + 3];
+    char bytes[CONDUCT_LINE_MOST + 3];
 
-    int64_t size = process == NULL || strlen(text) > BASE64_LENGTH(JOB_LINE)
+    int64_t size = process == NULL || strlen(text) > BASE64_LENGTH(CONDUCT_LINE_MOST)
                        ? -1
                        : base64_decode(text, strlen(text), bytes);
-    if (size <= 0 || size >= JOB_LINE)
+    if (size <= 0 || size >= CONDUCT_LINE_MOST)
         return;
     memcpy(process->lines[err].text, bytes, (size_t)size);
     process->lines[err].length = (size_t)size;
@@ -407,8 +407,8 @@ int jobs_resume(struct jobs *jobs, json_t *kept, struct problem *problem)
     /* Messages of the time between are delivered from the first poll on, and only for machines that were added: so all
      * jobs are read first, and all machines are added, before the first one is waited for. */
     for (size_t i = 0; result == 0 && i < jobs->machine_count; i++)
-        result =
-            remote_add(jobs->remote, jobs->machines[i]->name, &jobs->machines[i]->host, problem);
+        result = remote_add(conduct_remote(jobs->conduct), jobs->machines[i]->name,
+                            &jobs->machines[i]->host, problem);
     for (size_t i = 0; result == 0 && i < jobs->machine_count; i++)
         connect_again(jobs, jobs->machines[i], problem);
     if (result == 0) {

@@ -31,9 +31,9 @@ struct job_process *jobs_find_process(const struct jobs *jobs, const struct job_
 
 /* One that was created just before a controller died is part of its job, too. Others were removed. */
 static struct job_process *adopt(struct job *job, struct job_machine *machine,
-                                 const struct job_listed *listed)
+                                 const struct listed_process *listed)
 {
-    if (listed->state != JOB_SAID_NEW || listed->name[0] == '\0')
+    if (listed->state != LISTED_NEW || listed->name[0] == '\0')
         return NULL;
     struct job_process *process = job_new_process(job, listed->name);
     if (process == NULL)
@@ -47,7 +47,7 @@ static struct job_process *adopt(struct job *job, struct job_machine *machine,
 }
 
 static void take_listed(struct jobs *jobs, struct job_machine *machine,
-                        const struct job_listed *listed)
+                        const struct listed_process *listed)
 {
     struct job *job = job_of_recording(jobs, listed->recording);
     struct job_process *process = jobs_find_process(jobs, machine, listed->pid);
@@ -59,15 +59,15 @@ static void take_listed(struct jobs *jobs, struct job_machine *machine,
     process->listed = true;
     if (process->state == JOB_KILLED || process->state == JOB_ACQUIRED)
         return;
-    if (listed->state == JOB_SAID_RUNNING)
+    if (listed->state == LISTED_RUNNING)
         process->state = JOB_RUNNING;
-    else if (listed->state == JOB_SAID_STOPPED)
+    else if (listed->state == LISTED_STOPPED)
         process->state = JOB_STOPPED;
-    else if (listed->state == JOB_SAID_NEW && process->state == JOB_RUNNING)
+    else if (listed->state == LISTED_NEW && process->state == JOB_RUNNING)
         process->state = JOB_NEW;
-    else if (listed->state == JOB_SAID_ENDED)
+    else if (listed->state == LISTED_ENDED)
         jobs_take_end(jobs, process, &listed->end);
-    process->begun = listed->state != JOB_SAID_NEW;
+    process->begun = listed->state != LISTED_NEW;
     job->changed = true;
 }
 
@@ -85,7 +85,7 @@ static void take_missing(struct jobs *jobs, struct job_process *process)
 
 static void take_listing(struct jobs *jobs, struct job_machine *machine, json_t *list)
 {
-    struct job_listed listed;
+    struct listed_process listed;
     struct problem problem;
     json_t *one;
     size_t i;
@@ -95,7 +95,7 @@ static void take_listing(struct jobs *jobs, struct job_machine *machine, json_t 
             jobs->list[i]->processes[j]->listed = false;
     json_array_foreach(list, i, one)
     {
-        if (job_said_listed(one, &listed, &problem) == 0)
+        if (notice_listed(one, &listed, &problem) == 0)
             take_listed(jobs, machine, &listed);
         else
             jobs_distrust(jobs, machine, problem.text);
@@ -118,17 +118,16 @@ static void set_flags_of_adopted(struct jobs *jobs)
 
 void jobs_look_again(struct jobs *jobs)
 {
-    struct job_answer *answers = calloc(jobs->machine_count + 1, sizeof(*answers));
+    struct conduct_answer *answers = calloc(jobs->machine_count + 1, sizeof(*answers));
 
     if (answers == NULL)
         return;
     for (size_t i = 0; i < jobs->machine_count; i++) {
         struct job_machine *machine = jobs->machines[i];
-        answers[i].came = true; /* nothing is asked */
         if (!machine->unsure || machine->host == NULL || machine->host->state != REMOTE_READY)
             continue;
-        answers[i].came = false;
-        jobs_ask_within(jobs, machine, "process.list", NULL, LISTING_MS, &answers[i]);
+        conduct_ask_later(jobs->conduct, machine->host, "process.list", NULL, LISTING_MS,
+                          &answers[i]);
     }
     jobs_await(jobs, answers, jobs->machine_count);
     for (size_t i = 0; i < jobs->machine_count; i++) {
@@ -139,8 +138,8 @@ void jobs_look_again(struct jobs *jobs)
         } else if (answers[i].result != NULL) {
             jobs_distrust(jobs, jobs->machines[i], "process.list: \"processes\" is not an array");
         }
-        json_decref(answers[i].result);
     }
+    conduct_answers_done(answers, jobs->machine_count);
     free(answers);
     set_flags_of_adopted(jobs);
 }

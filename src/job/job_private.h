@@ -3,10 +3,8 @@
 #ifndef DPM_JOB_PRIVATE_H
 #define DPM_JOB_PRIVATE_H
 
+#include "conduct/conduct.h"
 #include "job/job.h"
-#include "job/job_said.h"
-
-#include "remote/remote.h"
 
 #include <jansson.h>
 #include <limits.h>
@@ -15,9 +13,7 @@
 #include <string.h>
 #include <sys/types.h>
 
-#define JOB_CALL_MS 60000 /* time for an answer: loading the meter may take seconds */
-#define JOB_NESTED  16    /* scripts within scripts (appendix A) */
-#define JOB_LINE    4096  /* of a process's output, at a time */
+#define JOB_NESTED 16 /* scripts within scripts (appendix A) */
 
 struct job_machine {
     char *name; /* as in commands; this machine's own name for any name it has */
@@ -50,14 +46,11 @@ struct job_process {
     struct job_machine *machine;
     struct job *job;
     enum job_state state;
-    bool begun;   /* it has executed an instruction */
-    int status;   /* when killed: as a shell has it */
-    bool noticed; /* its agent has reported that it stopped or continued */
-    bool listed;  /* its agent knows of it (job_listing.c) */
-    struct {
-        char text[JOB_LINE];
-        size_t length;
-    } lines[2]; /* of its output, not complete yet */
+    bool begun;                   /* it has executed an instruction */
+    int status;                   /* when killed: as a shell has it */
+    bool noticed;                 /* its agent has reported that it stopped or continued */
+    bool listed;                  /* its agent knows of it (job_listing.c) */
+    struct conduct_line lines[2]; /* of its output, not complete yet */
 };
 
 /* A recording of a job. */
@@ -83,7 +76,7 @@ struct job {
 struct jobs {
     struct job_options options;
     char *session;
-    struct remote *remote;
+    struct conduct *conduct;
     char self[PATH_MAX]; /* the program dpm */
     FILE *sink;          /* NULL: none */
     json_t *reach;       /* "rsh", "dpm", "machines" of the options: for the next controller, too */
@@ -94,26 +87,25 @@ struct jobs {
     struct job **list;
     size_t count, capacity;
     unsigned next_job, next_filter;
-    json_t *used;   /* names of recordings */
-    uint64_t heard; /* the number of the last notice or output */
+    json_t *used; /* names of recordings */
     bool meta_changed;
     const char
         *connecting; /* a machine that is waited for: why that fails is in `why`, not printed */
     char why[640];
-    unsigned depth;   /* of scripts */
-    bool interrupted; /* by a signal */
-    bool warned;      /* by die, just now */
+    unsigned depth; /* of scripts */
+    bool warned;    /* by die, just now */
     bool dead;
     bool ended;    /* the session, too: nothing is kept */
     bool typing;   /* the user is at the prompt */
     bool progress; /* a line without its end says how far a command is */
-    uint64_t trimmed;
+    uint64_t kept; /* when the state was last stored, CLOCK_MONOTONIC */
 };
 
 /* ---- job_events.c ---- */
 
-/* The context is a struct jobs. */
-extern const struct remote_callbacks jobs_callbacks;
+/* What happens in the session, and in each step of it; the context is a struct jobs. */
+void jobs_happen(void *context, const struct conduct_event *event);
+void jobs_work(void *context);
 
 /* Prints a result: into the sink. */
 void jobs_print(struct jobs *jobs, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -132,7 +124,7 @@ int jobs_error(struct jobs *jobs, const char *format, ...) __attribute__((format
 void jobs_poll(struct jobs *jobs, int timeout_ms);
 
 /* A process has ended. */
-void jobs_take_end(struct jobs *jobs, struct job_process *process, const struct job_end *end);
+void jobs_take_end(struct jobs *jobs, struct job_process *process, const struct process_end *end);
 
 /* Prints a line about a machine once. */
 void jobs_say_once(struct jobs *jobs, struct job_machine *machine, const char *text);
@@ -149,25 +141,13 @@ struct job_machine *jobs_name_machine(struct jobs *jobs, const char *name);
 int jobs_machine(struct jobs *jobs, const char *name, struct job_machine **ret_machine,
                  struct problem *problem);
 
-/* One question, and its answer. */
-struct job_answer {
-    struct job_process *process; /* the caller's */
-    bool came;
-    int error;
-    json_t *result;
-    char line[sizeof(((struct problem *)0)->text)];
-};
-
-/* Asks without waiting; `answer` stays where it is until it came. */
+/* As conduct_ask_later and conduct_await. A machine that is out is tried again. After an interruption states are unsure. */
 void jobs_ask_later(struct jobs *jobs, struct job_machine *machine, const char *method,
-                    json_t *params, struct job_answer *answer);
+                    json_t *params, struct conduct_answer *answer);
+int jobs_await(struct jobs *jobs, struct conduct_answer *answers, size_t count);
 
-/* The same, with the time for the answer. */
-void jobs_ask_within(struct jobs *jobs, struct job_machine *machine, const char *method,
-                     json_t *params, int timeout_ms, struct job_answer *answer);
-
-/* Waits for all of them. Returns -EINTR after a signal: those that have not come never do. */
-int jobs_await(struct jobs *jobs, struct job_answer *answers, size_t count);
+/* After an interruption: machines may be in other states than we know. */
+void jobs_doubt(struct jobs *jobs);
 
 /* Asks one machine and waits. The caller owns *ret_result (may be NULL). */
 int jobs_ask(struct jobs *jobs, struct job_machine *machine, const char *method, json_t *params,

@@ -219,7 +219,7 @@ static int analyse_copy(struct jobs *jobs, const struct job_command *command, co
             return jobs_error(jobs,
                               "--follow: only what a filter on this machine stores; %s is on %s",
                               job->filter->name, job->filter->machine);
-    snprintf(folder, sizeof(folder), "%.4000s/log", remote_folder(jobs->remote));
+    snprintf(folder, sizeof(folder), "%.4000s/log", remote_folder(conduct_remote(jobs->conduct)));
     folder_remove(folder);
     int result = logs_copy(jobs, job->filter, folder, &problem) < 0
                      ? jobs_error(jobs, "%s", problem.text)

@@ -43,30 +43,30 @@ static size_t count_active(const struct jobs *jobs)
 /* Nothing is left to control: machines, server and session end. */
 static void end_session(struct jobs *jobs)
 {
-    struct job_answer *answers = calloc(jobs->machine_count + 1, sizeof(*answers));
+    size_t count = jobs->machine_count;
+    struct conduct_answer *answers = calloc(count + 1, sizeof(*answers));
+    struct remote_host **hosts = calloc(count + 1, sizeof(struct remote_host *));
 
-    for (size_t i = 0; answers != NULL && i < jobs->machine_count; i++) {
+    for (size_t i = 0; hosts != NULL && i < count; i++) {
         struct job_machine *machine = jobs->machines[i];
-        answers[i].came = machine->host == NULL || machine->host->state != REMOTE_READY;
-        if (answers[i].came) {
-            if (machine->has_agent)
-                jobs_error(jobs, "%s is not connected: an agent there ends by itself within 24 h",
-                           machine->name);
-            continue;
-        }
-        machine->host->ends = true;
-        jobs_ask_later(jobs, machine, "agent.end", NULL, &answers[i]);
+        hosts[i] = machine->host;
+        if (machine->has_agent && (machine->host == NULL || machine->host->state != REMOTE_READY))
+            jobs_error(jobs, "%s is not connected: an agent there ends by itself within 24 h",
+                       machine->name);
     }
-    jobs->interrupted = false; /* an interrupted wait for filters must not leave agents behind */
-    if (answers != NULL)
-        jobs_await(jobs, answers, jobs->machine_count);
-    for (size_t i = 0; answers != NULL && i < jobs->machine_count; i++) {
+    /* an interrupted wait for filters must not leave agents behind */
+    conduct_set_patience(jobs->conduct, 1);
+    if (answers != NULL && hosts != NULL)
+        conduct_end_agents(jobs->conduct, hosts, count, answers);
+    for (size_t i = 0; answers != NULL && i < count; i++)
         if (answers[i].error < 0)
-            jobs_error(jobs, "%s; its agent may stay there for 24 h", answers[i].line);
-        json_decref(answers[i].result);
-    }
+            jobs_error(jobs, "%s: %s; its agent may stay there for 24 h", jobs->machines[i]->name,
+                       answers[i].why);
+    if (answers != NULL)
+        conduct_answers_done(answers, count);
     free(answers);
-    remote_end(jobs->remote);
+    free(hosts);
+    remote_end(conduct_remote(jobs->conduct));
     jobs->ended = true;
 }
 
@@ -219,8 +219,9 @@ int jobs_line(struct jobs *jobs, const char *line, const struct job_reader *read
     struct job_command command;
     struct problem problem;
 
-    jobs->interrupted = false; /* a signal interrupts one command, at each of its steps */
-    jobs_poll(jobs, 0);        /* states as they are now */
+    conduct_set_patience(jobs->conduct,
+                         1); /* a signal interrupts one command, at each of its steps */
+    jobs_poll(jobs, 0);      /* states as they are now */
     jobs_look_again(jobs);
     if (job_parse(line, &command, &problem) < 0)
         return jobs_error(jobs, "%s", problem.text);

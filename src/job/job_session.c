@@ -10,21 +10,8 @@
 
 /* ---- questions ---- */
 
-static void take_answer(void *context, struct remote_host *host, int error, int code,
-                        json_t *result, const char *line)
-{
-    struct job_answer *answer = context;
-
-    (void)host;
-    (void)code;
-    answer->came = true;
-    answer->error = error;
-    answer->result = error == 0 ? json_incref(result) : NULL;
-    snprintf(answer->line, sizeof(answer->line), "%s", line == NULL ? "" : line);
-}
-
-void jobs_ask_within(struct jobs *jobs, struct job_machine *machine, const char *method,
-                     json_t *params, int timeout_ms, struct job_answer *answer)
+void jobs_ask_later(struct jobs *jobs, struct job_machine *machine, const char *method,
+                    json_t *params, struct conduct_answer *answer)
 {
     struct remote_host *host;
     struct problem problem;
@@ -32,47 +19,38 @@ void jobs_ask_within(struct jobs *jobs, struct job_machine *machine, const char 
     /* one that is out may be there again: the question waits for the connection */
     if (machine->host->state == REMOTE_OUT) {
         machine->unsure = true;
-        remote_add(jobs->remote, machine->name, &host, &problem);
+        remote_add(conduct_remote(jobs->conduct), machine->name, &host, &problem);
     }
-    remote_call(jobs->remote, machine->host, method, params, timeout_ms, take_answer, answer);
+    conduct_ask_later(jobs->conduct, machine->host, method, params, CONDUCT_CALL_MS, answer);
 }
 
-void jobs_ask_later(struct jobs *jobs, struct job_machine *machine, const char *method,
-                    json_t *params, struct job_answer *answer)
+void jobs_doubt(struct jobs *jobs)
 {
-    jobs_ask_within(jobs, machine, method, params, JOB_CALL_MS, answer);
+    for (size_t i = 0; conduct_is_interrupted(jobs->conduct) && i < jobs->machine_count; i++)
+        jobs->machines[i]->unsure = true;
 }
 
-int jobs_await(struct jobs *jobs, struct job_answer *answers, size_t count)
+int jobs_await(struct jobs *jobs, struct conduct_answer *answers, size_t count)
 {
-    for (size_t i = 0; i < count; i++)
-        while (!answers[i].came) {
-            jobs_poll(jobs, 50);
-            if (!jobs->interrupted)
-                continue;
-            remote_drop_calls(jobs->remote);
-            for (; i < count; i++)
-                if (!answers[i].came) {
-                    answers[i].error = -EINTR;
-                    snprintf(answers[i].line, sizeof(answers[i].line),
-                             "interrupted; it may happen yet: `jobs JOB` shows states");
-                }
-            for (size_t m = 0; m < jobs->machine_count; m++)
-                jobs->machines[m]->unsure = true;
-            return -EINTR;
-        }
-    return 0;
+    int result = conduct_await(jobs->conduct, answers, count);
+
+    for (size_t i = 0; result < 0 && i < count; i++)
+        if (answers[i].error == -EINTR)
+            snprintf(answers[i].why, sizeof(answers[i].why),
+                     "interrupted; it may happen yet: `jobs JOB` shows states");
+    jobs_doubt(jobs);
+    return result;
 }
 
 int jobs_ask(struct jobs *jobs, struct job_machine *machine, const char *method, json_t *params,
              json_t **ret_result, struct problem *problem)
 {
-    struct job_answer answer = {0};
+    struct conduct_answer answer;
 
     jobs_ask_later(jobs, machine, method, params, &answer);
     jobs_await(jobs, &answer, 1);
     if (answer.error < 0)
-        return problem_set(problem, answer.error, "%s", answer.line);
+        return problem_set(problem, answer.error, "%s: %s", machine->name, answer.why);
     if (ret_result != NULL)
         *ret_result = answer.result;
     else
@@ -116,9 +94,9 @@ static int connect_machine(struct jobs *jobs, struct job_machine *machine, struc
     jobs_keep(jobs);
     jobs->connecting = machine->name;
     jobs->why[0] = '\0';
-    int result = remote_add(jobs->remote, machine->name, &machine->host, problem);
+    int result = remote_add(conduct_remote(jobs->conduct), machine->name, &machine->host, problem);
 
-    while (result == 0 && !jobs->interrupted &&
+    while (result == 0 && !conduct_is_interrupted(jobs->conduct) &&
            (machine->host->state == REMOTE_STARTING || machine->host->state == REMOTE_LINKED))
         jobs_poll(jobs, 50);
     jobs->connecting = NULL;
@@ -130,7 +108,7 @@ static int connect_machine(struct jobs *jobs, struct job_machine *machine, struc
         machine->has_agent = false;
         jobs->meta_changed = true;
     }
-    if (result == 0 && jobs->interrupted)
+    if (result == 0 && conduct_is_interrupted(jobs->conduct))
         result = problem_set(problem, -EINTR, "interrupted while connecting to %s", machine->name);
     return result;
 }
@@ -167,13 +145,14 @@ static int begin(struct jobs *jobs, struct problem *problem)
 {
     struct job_filter *filter;
     json_t *kept = NULL;
-    int result = fabric_kept(remote_fabric(jobs->remote), &kept, problem);
+    int result = fabric_kept(conduct_fabric(jobs->conduct), &kept, problem);
 
     if (result < 0)
         return result;
     bool used = json_object_size(kept) > 0;
     jobs_reach(jobs, json_object_get(json_object_get(kept, "session"), "reach"));
-    result = remote_reach(jobs->remote, jobs->options.rsh, jobs->options.dpm, problem);
+    result =
+        remote_reach(conduct_remote(jobs->conduct), jobs->options.rsh, jobs->options.dpm, problem);
     if (result == 0 && used && !jobs->options.attach && !jobs->options.either)
         result = problem_set(problem, -EEXIST,
                              "the session %s has jobs already: dpm --attach goes on with them; "
@@ -223,14 +202,14 @@ int jobs_open(const struct job_options *options, struct jobs **ret_jobs, struct 
         .descriptor = options->signals,
         .lasting = true,
         .direct = true,
-        .callbacks = &jobs_callbacks,
-        .context = jobs,
     };
-    result = remote_new(&remote, &jobs->remote, problem);
+    const struct conduct_options conduct = {
+        .session = &remote, .event = jobs_happen, .work = jobs_work, .context = jobs};
+    result = conduct_open(&conduct, &jobs->conduct, problem);
     if (result == 0)
         result = begin(jobs, problem);
     if (result < 0) {
-        if (jobs->remote != NULL && result != -EEXIST && jobs->count == 0)
+        if (jobs->conduct != NULL && result != -EEXIST && jobs->count == 0)
             filters_end_all(jobs);
         jobs_close(jobs);
         return result;
@@ -263,9 +242,9 @@ void jobs_close(struct jobs *jobs)
 {
     if (jobs == NULL)
         return;
-    if (jobs->remote != NULL)
+    if (jobs->conduct != NULL)
         jobs_keep(jobs);
-    remote_free(jobs->remote);
+    conduct_close(jobs->conduct);
     if (jobs->sink != NULL)
         fclose(jobs->sink);
     json_decref(jobs->used);

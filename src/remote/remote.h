@@ -163,11 +163,8 @@ typedef void (*remote_answer)(void *context, struct remote_host *host, int error
 void remote_call(struct remote *remote, struct remote_host *host, const char *method,
                  json_t *params, int timeout_ms, remote_answer answer, void *context);
 
-/* How many calls wait for their answers. */
-size_t remote_calls(const struct remote *remote);
-
-/* Forgets all calls of the caller: none is answered. Connections that are being made go on. */
-void remote_drop_calls(struct remote *remote);
+/* Forgets a call, by its context: it is not answered. */
+void remote_drop_call(struct remote *remote, const void *context);
 
 /* ---- programs ---- */
 

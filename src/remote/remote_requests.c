@@ -32,11 +32,6 @@ void remote_call(struct remote *remote, struct remote_host *host, const char *me
     };
 }
 
-size_t remote_calls(const struct remote *remote)
-{
-    return remote->calls.count;
-}
-
 /* The list may change while the answer is taken: it may call again. */
 static void finish(struct remote *remote, size_t index, int error, int code, json_t *result,
                    const char *text)
@@ -108,17 +103,15 @@ void remote_calls_step(struct remote *remote)
     }
 }
 
-void remote_drop_calls(struct remote *remote)
+void remote_drop_call(struct remote *remote, const void *context)
 {
     struct remote_calls *calls = &remote->calls;
-    size_t kept = 0;
 
-    for (size_t i = 0; i < calls->count; i++)
-        if (calls->list[i].context == remote)
-            calls->list[kept++] = calls->list[i];
-        else
+    for (size_t i = calls->count; i-- > 0;)
+        if (calls->list[i].context == context) {
             json_decref(calls->list[i].params);
-    calls->count = kept;
+            calls->list[i] = calls->list[--calls->count];
+        }
 }
 
 void remote_calls_done(struct remote_calls *calls)

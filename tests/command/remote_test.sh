@@ -123,7 +123,7 @@ sleeper=$!
 on acquire --host web1,web2 --name resting --flags send -o one-has --duration 1s
 check_equal "a host without such a process is reported, and is no loss" "0 1 1" \
     "$? $(grep -c '^dpm: web1: no process is named resting$' err) $(grep -c 'records of 1 host, 0 lost, in one-has$' err)"
-kill $sleeper
+run_in web2 pkill -x resting
 wait $sleeper 2> wait.err
 on acquire --host web1,web2 --name resting --flags send -o none-has --duration 1s
 check_equal "... unless it is so on all hosts" "1 2" "$? $(grep -c 'no process is named resting$' err)"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* job_said.c: what agents answer and report. See job_said.h. */
-#include "job/job_said.h"
+/* notices.c: what agents answer and report. See notices.h. */
+#include "conduct/notices.h"
 
 #include "show/show.h"
 
@@ -32,7 +32,7 @@ static int take_text(json_t *said, const char *key, const char **ret_text, struc
                : 0;
 }
 
-int job_said_pid(json_t *said, pid_t *ret_pid, struct problem *problem)
+int notice_pid(json_t *said, pid_t *ret_pid, struct problem *problem)
 {
     json_int_t number = 0;
     int result = take_number(said, "pid", 1, PID_MOST, &number, problem);
@@ -41,18 +41,18 @@ int job_said_pid(json_t *said, pid_t *ret_pid, struct problem *problem)
     return result;
 }
 
-int job_said_end(json_t *said, struct job_end *ret_end, struct problem *problem)
+int notice_end(json_t *said, struct process_end *ret_end, struct problem *problem)
 {
     json_int_t number = 0;
     bool by_signal = json_object_get(said, "signal") != NULL;
     int result = by_signal ? take_number(said, "signal", 1, SIGNAL_MOST, &number, problem)
                            : take_number(said, "status", 0, 255, &number, problem);
 
-    *ret_end = (struct job_end){.by_signal = by_signal, .number = (int)number};
+    *ret_end = (struct process_end){.by_signal = by_signal, .number = (int)number};
     return result;
 }
 
-static int take_state(json_t *said, enum job_said_state *ret_state, struct problem *problem)
+static int take_state(json_t *said, enum listed_state *ret_state, struct problem *problem)
 {
     static const char *const words[] = {"new", "running", "stopped", "ended"};
     const char *word = NULL;
@@ -62,17 +62,17 @@ static int take_state(json_t *said, enum job_said_state *ret_state, struct probl
         return result;
     for (size_t i = 0; i < ARRAY_SIZE(words); i++)
         if (strcmp(words[i], word) == 0) {
-            *ret_state = (enum job_said_state)i;
+            *ret_state = (enum listed_state)i;
             return 0;
         }
     return problem_set(problem, -EPROTO, "\"state\" is '%.40s'", word);
 }
 
-int job_said_listed(json_t *said, struct job_listed *ret_listed, struct problem *problem)
+int notice_listed(json_t *said, struct listed_process *ret_listed, struct problem *problem)
 {
-    struct job_listed listed = {0};
+    struct listed_process listed = {0};
     const char *command = NULL;
-    int result = job_said_pid(said, &listed.pid, problem);
+    int result = notice_pid(said, &listed.pid, problem);
 
     if (result == 0)
         result = take_text(said, "recording", &listed.recording, problem);
@@ -80,56 +80,56 @@ int job_said_listed(json_t *said, struct job_listed *ret_listed, struct problem 
         result = take_text(said, "command", &command, problem);
     if (result == 0)
         result = take_state(said, &listed.state, problem);
-    if (result == 0 && listed.state == JOB_SAID_ENDED)
-        result = job_said_end(said, &listed.end, problem);
+    if (result == 0 && listed.state == LISTED_ENDED)
+        result = notice_end(said, &listed.end, problem);
     if (result < 0)
         return result;
     const char *slash = strrchr(command, '/'), *name = slash == NULL ? command : slash + 1;
-    show_text(name, strnlen(name, JOB_NAME_SIZE - 1), listed.name);
+    show_text(name, strnlen(name, LISTED_NAME_SIZE - 1), listed.name);
     *ret_listed = listed;
     return 0;
 }
 
-static enum job_notice_kind kind_of(const char *method)
+static enum notice_kind kind_of(const char *method)
 {
     static const struct {
         const char *method;
-        enum job_notice_kind kind;
+        enum notice_kind kind;
     } kinds[] = {
-        {"process.ended", JOB_NOTICE_ENDED},
-        {"process.stopped", JOB_NOTICE_STOPPED},
-        {"process.continued", JOB_NOTICE_CONTINUED},
-        {"recording.ended", JOB_NOTICE_RECORDING_ENDED},
-        {"note", JOB_NOTICE_NOTE},
+        {"process.ended", NOTICE_ENDED},           {"process.stopped", NOTICE_STOPPED},
+        {"process.continued", NOTICE_CONTINUED},   {"recording.ended", NOTICE_RECORDING_ENDED},
+        {"recording.idle", NOTICE_RECORDING_IDLE}, {"note", NOTICE_NOTE},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
         if (strcmp(kinds[i].method, method) == 0)
             return kinds[i].kind;
-    return JOB_NOTICE_OTHER;
+    return NOTICE_OTHER;
 }
 
-int job_said_notice(const char *method, json_t *params, struct job_notice *ret_notice,
-                    struct problem *problem)
+int notice_read(const char *method, json_t *params, struct conduct_notice *ret_notice,
+                struct problem *problem)
 {
-    struct job_notice notice = {.kind = kind_of(method)};
+    struct conduct_notice notice = {.kind = kind_of(method), .reason = ""};
     struct problem why;
     int result = 0;
 
     switch (notice.kind) {
-    case JOB_NOTICE_ENDED:
-        result = job_said_end(params, &notice.end, &why);
+    case NOTICE_ENDED:
+        result = notice_end(params, &notice.end, &why);
         if (result < 0)
             break;
         __attribute__((fallthrough));
-    case JOB_NOTICE_STOPPED:
-    case JOB_NOTICE_CONTINUED:
-        result = job_said_pid(params, &notice.pid, &why);
+    case NOTICE_STOPPED:
+    case NOTICE_CONTINUED:
+        result = notice_pid(params, &notice.pid, &why);
         break;
-    case JOB_NOTICE_RECORDING_ENDED:
+    case NOTICE_RECORDING_ENDED:
         result = take_text(params, "message", &notice.text, &why);
+        if (json_is_string(json_object_get(params, "reason")))
+            notice.reason = json_string_value(json_object_get(params, "reason"));
         break;
-    case JOB_NOTICE_NOTE:
+    case NOTICE_NOTE:
         result = take_text(params, "text", &notice.text, &why);
         break;
     default:

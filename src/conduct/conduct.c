@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT */
+/* conduct.c: a session, and what happens in it. See conduct.h. */
+#include "conduct/conduct_private.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SPACE_EVERY 2000000000ull /* ns */
+
+/* ---- what happens ---- */
+
+static void happens(struct conduct *conduct, const struct conduct_event *event)
+{
+    conduct->options.event(conduct->options.context, event);
+}
+
+static void said(void *context, struct remote_host *host, const char *line)
+{
+    happens(context, &(struct conduct_event){.kind = CONDUCT_SAID, .host = host, .text = line});
+}
+
+static void changed(void *context, struct remote_host *host, const char *line)
+{
+    happens(context, &(struct conduct_event){.kind = CONDUCT_CHANGED, .host = host, .text = line});
+}
+
+static void trouble(void *context, const char *line)
+{
+    happens(context, &(struct conduct_event){.kind = CONDUCT_TROUBLE, .text = line});
+}
+
+static void readable(void *context)
+{
+    happens(context, &(struct conduct_event){.kind = CONDUCT_READABLE});
+}
+
+/* An earlier controller had those up to `heard`. */
+static void say_missing(struct conduct *conduct, const struct fabric_message *message)
+{
+    uint64_t after = message->sequence - conduct->heard - 1;
+    uint64_t missed = message->missed < after ? message->missed : after;
+    char line[160];
+
+    if (missed == 0)
+        return;
+    snprintf(line, sizeof(line),
+             "%" PRIu64 " messages from the machines are missing: there was more output than the "
+             "session keeps",
+             missed);
+    trouble(conduct, line);
+}
+
+static void take_message(void *context, struct remote_host *host,
+                         const struct fabric_message *message)
+{
+    struct conduct *conduct = context;
+    struct conduct_notice notice;
+    struct problem problem;
+    struct conduct_event event = {.kind = CONDUCT_OUTPUT, .host = host, .message = message};
+
+    if (message->sequence <= conduct->heard)
+        return;
+    say_missing(conduct, message);
+    conduct->heard = message->sequence;
+    if (message->kind == FABRIC_NOTICE) {
+        bool good = notice_read(message->method, message->params, &notice, &problem) == 0;
+        event.kind = good ? CONDUCT_NOTICE : CONDUCT_WRONG;
+        event.notice = good ? &notice : NULL;
+        event.text = good ? NULL : problem.text;
+    }
+    happens(conduct, &event);
+}
+
+static const struct remote_callbacks callbacks = {
+    .said = said,
+    .changed = changed,
+    .message = take_message,
+    .trouble = trouble,
+    .readable = readable,
+};
+
+/* ---- begin and end ---- */
+
+int conduct_open(const struct conduct_options *options, struct conduct **ret_conduct,
+                 struct problem *problem)
+{
+    struct conduct *conduct = calloc(1, sizeof(*conduct));
+    struct remote_options session = *options->session;
+
+    if (conduct == NULL)
+        return problem_set(problem, -ENOMEM, "out of memory");
+    conduct->options = *options;
+    conduct->options.session = NULL; /* it need not outlive this call */
+    conduct->patience = 1;
+    session.callbacks = &callbacks;
+    session.context = conduct;
+    int result = remote_new(&session, &conduct->remote, problem);
+    if (result < 0) {
+        free(conduct);
+        return result;
+    }
+    *ret_conduct = conduct;
+    return 0;
+}
+
+void conduct_close(struct conduct *conduct)
+{
+    if (conduct == NULL)
+        return;
+    remote_free(conduct->remote);
+    free(conduct);
+}
+
+struct remote *conduct_remote(const struct conduct *conduct)
+{
+    return conduct->remote;
+}
+
+struct fabric *conduct_fabric(const struct conduct *conduct)
+{
+    return remote_fabric(conduct->remote);
+}
+
+/* ---- going on ---- */
+
+/* What all filters have stored need not be kept by the server. */
+static void make_space(struct conduct *conduct)
+{
+    struct fabric *fabric = conduct_fabric(conduct);
+    uint64_t now = clock_now(CLOCK_MONOTONIC);
+    struct fabric_usage usage;
+    struct problem problem;
+
+    if (now - conduct->looked < SPACE_EVERY)
+        return;
+    conduct->looked = now;
+    if (fabric_usage_answered(fabric, &usage) && usage.packet_bytes > usage.packet_bytes_most / 4)
+        fabric_trim(fabric, &problem);
+    fabric_usage_ask(fabric);
+}
+
+void conduct_step(struct conduct *conduct, int timeout_ms)
+{
+    remote_poll(conduct->remote, timeout_ms);
+    if (conduct->options.work != NULL)
+        conduct->options.work(conduct->options.context);
+    make_space(conduct);
+}
+
+size_t conduct_connecting(const struct conduct *conduct)
+{
+    return remote_count_in(conduct->remote, REMOTE_STARTING) +
+           remote_count_in(conduct->remote, REMOTE_LINKED);
+}
+
+int conduct_connect(struct conduct *conduct)
+{
+    while (conduct_connecting(conduct) > 0 && !conduct_is_interrupted(conduct))
+        conduct_step(conduct, 100);
+    return conduct_is_interrupted(conduct) ? -EINTR : 0;
+}
+
+uint64_t conduct_heard(const struct conduct *conduct)
+{
+    return conduct->heard;
+}
+
+void conduct_set_heard(struct conduct *conduct, uint64_t number)
+{
+    conduct->heard = number;
+}
+
+/* ---- interrupting ---- */
+
+void conduct_interrupt(struct conduct *conduct)
+{
+    conduct->interrupts++;
+}
+
+void conduct_set_patience(struct conduct *conduct, unsigned most)
+{
+    conduct->patience = conduct->interrupts + most;
+}
+
+bool conduct_is_interrupted(const struct conduct *conduct)
+{
+    return conduct->interrupts >= conduct->patience;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* conduct_private.h: shared by the files of this folder only. */
+#ifndef DPM_CONDUCT_PRIVATE_H
+#define DPM_CONDUCT_PRIVATE_H
+
+#include "conduct/conduct.h"
+
+struct conduct {
+    struct conduct_options options;
+    struct remote *remote;
+    uint64_t heard;
+    unsigned interrupts, patience; /* interruptions so far; and those with which waiting ends */
+    uint64_t looked;               /* when space was made */
+};
+
+#endif

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * notices.h: what agents answer and report, read with distrust: an agent may be of another version, or not be one.
+ *
+ *      {"pid": 812, "signal": 9} --notice_end--> {pid 812, by_signal, number 9}; else -EPROTO, and a line that says why
+ */
+#ifndef DPM_NOTICES_H
+#define DPM_NOTICES_H
+
+#include "base/base.h"
+
+#include <jansson.h>
+#include <sys/types.h>
+
+/* A number of a process: "pid". */
+int notice_pid(json_t *said, pid_t *ret_pid, struct problem *problem);
+
+/* How a process has ended: "signal", or else "status". */
+struct process_end {
+    bool by_signal;
+    int number; /* the signal, 1 to 64, or the exit status, 0 to 255 */
+};
+
+int notice_end(json_t *said, struct process_end *ret_end, struct problem *problem);
+
+#define LISTED_NAME_SIZE 64
+
+enum listed_state { LISTED_NEW, LISTED_RUNNING, LISTED_STOPPED, LISTED_ENDED };
+
+/* One of the processes that process.list has listed. */
+struct listed_process {
+    pid_t pid;
+    const char *recording;       /* of the JSON */
+    char name[LISTED_NAME_SIZE]; /* the last part of its command, safe for terminals */
+    enum listed_state state;
+    struct process_end end; /* LISTED_ENDED */
+};
+
+int notice_listed(json_t *said, struct listed_process *ret_listed, struct problem *problem);
+
+/* What a notice reports. */
+enum notice_kind {
+    NOTICE_OTHER, /* read by who knows it */
+    NOTICE_ENDED,
+    NOTICE_STOPPED,
+    NOTICE_CONTINUED,
+    NOTICE_RECORDING_ENDED, /* by itself */
+    NOTICE_RECORDING_IDLE,  /* no metered process lives there */
+    NOTICE_NOTE,
+};
+
+struct conduct_notice {
+    enum notice_kind kind;
+    pid_t pid;
+    struct process_end end;
+    const char *text;   /* of the JSON: of a note, or why a recording has ended */
+    const char *reason; /* RECORDING_ENDED: "disk", "agent" ...; "": not known */
+};
+
+int notice_read(const char *method, json_t *params, struct conduct_notice *ret_notice,
+                struct problem *problem);
+
+#endif
