@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * wire_fuzz.c: the input is JSON that another machine has sent as a plan or as values of a view. It is taken, and then the same
+ * wire_fuzz.c: the input is JSON that another machine has sent as a plan, as values of a view, or as steps. It is taken, and then the same
  * comes out of it again; or it is refused.
  */
 #include "fuzz.h"
@@ -43,6 +43,24 @@ static void try_values(json_t *json)
     PROMISE(wire_take_number(json, "period", 10, &number) == -EINVAL);
 }
 
+static void try_step(json_t *json, const struct view_file *file)
+{
+    struct view_plan plan, of_again;
+    struct row_step step, again;
+    struct problem problem = {""};
+    int result = wire_take_step(json, file, &step, &plan, &problem);
+
+    PROMISE(result == 0 || (result == -EINVAL && problem.text[0] != '\0'));
+    if (result < 0)
+        return;
+    PROMISE(step.kind < STEP_KINDS && step.pid >= 0 && step.view < file->view_count);
+    json_t *written = wire_step(file, &step);
+    PROMISE(wire_take_step(written, file, &again, &of_again, &problem) == 0);
+    PROMISE(step.kind == again.kind && step.row == again.row && step.view == again.view &&
+            step.pid == again.pid && step.index == again.index);
+    json_decref(written);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     static const char text[] =
@@ -54,6 +72,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     PROMISE(view_parse("wire", text, strlen(text), &file, NULL) == 0);
     try_plan(json_object_get(json, "plan"), &file->views[0]);
     try_values(json_object_get(json, "values"));
+    for (size_t i = 0; i < json_array_size(json_object_get(json, "steps")); i++)
+        try_step(json_array_get(json_object_get(json, "steps"), i), file);
     PROMISE(wire_take_number(json, "row", 100, &number) < 0 || number <= 100);
     view_file_free(file);
     json_decref(json);
@@ -66,7 +86,8 @@ size_t fuzz_example(uint8_t *bytes, size_t room)
         "{\"plan\": {\"top\": \"central\", \"period\": 0.5, \"instances\": [{\"collection\": "
         "\"traced\", "
         "\"evaluated\": \"sensor\"}, {\"collection\": \"probed\", \"evaluated\": \"resident\"}]}, "
-        "\"values\": [1, -2.5e3, null, \"full\"], \"row\": 7}";
+        "\"values\": [1, -2.5e3, null, \"full\"], \"row\": 7, \"steps\": [[\"bind\", 3, 1, 812], "
+        "[\"constant\", 0, 1, 2.5], [\"turn\", 0, false], [\"read\", 4, 0], [\"close\", 3]]}";
 
     return fuzz_text(bytes, room, example);
 }

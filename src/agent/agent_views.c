@@ -208,128 +208,13 @@ int agent_views_time(struct agent *agent, json_t *params, json_t **ret_result,
 
 /* ---- rows ---- */
 
-/* ["open", row, view, plan] */
-static int do_open(struct agent_views *views, json_t *step, uint32_t row, struct problem *problem)
+static int do_step(struct agent_views *views, json_t *from, struct problem *problem)
 {
-    uint64_t view = (uint64_t)json_integer_value(json_array_get(step, 2));
     struct view_plan plan;
+    struct row_step step;
+    int result = wire_take_step(from, views->file, &step, &plan, problem);
 
-    if (view >= views->file->view_count ||
-        wire_take_plan(json_array_get(step, 3), &views->file->views[view], &plan) < 0)
-        return problem_set(problem, -EINVAL, "open: no such view, or the plan is not one of it");
-    return resident_open(views->resident, row, (uint32_t)view, &plan, problem);
-}
-
-static int do_close(struct agent_views *views, json_t *step, uint32_t row, struct problem *problem)
-{
-    (void)step;
-    (void)problem;
-    resident_close(views->resident, row);
-    return 0;
-}
-
-/* [..., row, entity, ...] of a row that is open. */
-static int take_entity(struct agent_views *views, json_t *step, uint32_t row, uint32_t *ret_entity,
-                       struct problem *problem)
-{
-    json_int_t entity = json_integer_value(json_array_get(step, 2));
-    int64_t view = resident_view_of(views->resident, row);
-
-    if (view < 0 || entity < 0 || (uint64_t)entity >= views->file->views[view].entity_count)
-        return problem_set(problem, -EINVAL, "row %u is not open, or has no such instance", row);
-    *ret_entity = (uint32_t)entity;
-    return 0;
-}
-
-/* ["bind", row, entity, pid]; 0: none any more */
-static int do_bind(struct agent_views *views, json_t *step, uint32_t row, struct problem *problem)
-{
-    json_int_t pid = json_integer_value(json_array_get(step, 3));
-    uint32_t entity = 0;
-    int result = take_entity(views, step, row, &entity, problem);
-
-    if (result == 0 && (pid < 0 || pid > INT32_MAX))
-        result = problem_set(problem, -EINVAL, "bind: %lld is no process id", (long long)pid);
-    if (result == 0 && pid == 0)
-        resident_unbind(views->resident, row, entity);
-    else if (result == 0)
-        resident_bind(views->resident, row, entity, (pid_t)pid);
-    return result;
-}
-
-static int do_probe(struct agent_views *views, json_t *step, uint32_t row, struct problem *problem)
-{
-    uint32_t entity = 0;
-    int result = take_entity(views, step, row, &entity, problem);
-
-    if (result == 0)
-        resident_probe(views->resident, row, entity);
-    return result;
-}
-
-static int do_release(struct agent_views *views, json_t *step, uint32_t row,
-                      struct problem *problem)
-{
-    uint32_t entity = 0;
-    int result = take_entity(views, step, row, &entity, problem);
-
-    if (result == 0)
-        resident_release(views->resident, row, entity);
-    return result;
-}
-
-static int do_read(struct agent_views *views, json_t *step, uint32_t row, struct problem *problem)
-{
-    uint32_t entity = 0;
-    int result = take_entity(views, step, row, &entity, problem);
-
-    if (result == 0)
-        resident_read(views->resident, row, entity);
-    return result;
-}
-
-/* ["turn", view, on] */
-static int do_turn(struct agent_views *views, json_t *step, uint32_t view, struct problem *problem)
-{
-    if (view >= views->file->view_count)
-        return problem_set(problem, -EINVAL, "turn: there is no view number %u", view);
-    resident_turn(views->resident, view, json_is_true(json_array_get(step, 2)));
-    return 0;
-}
-
-/* ["constant", view, index, value] */
-static int do_constant(struct agent_views *views, json_t *step, uint32_t view,
-                       struct problem *problem)
-{
-    json_int_t index = json_integer_value(json_array_get(step, 2));
-    double *constant = view < views->file->view_count && index >= 0 && index < UINT32_MAX
-                           ? view_constant(&views->file->views[view], (uint32_t)index)
-                           : NULL;
-
-    if (constant == NULL)
-        return problem_set(problem, -EINVAL, "constant: there is no such view or constant");
-    *constant = json_number_value(json_array_get(step, 3));
-    resident_constants_changed(views->resident, view);
-    return 0;
-}
-
-static int do_step(struct agent_views *views, json_t *step, struct problem *problem)
-{
-    static const struct {
-        const char *name;
-        int (*run)(struct agent_views *views, json_t *step, uint32_t row, struct problem *problem);
-    } steps[] = {{"open", do_open},   {"close", do_close},      {"bind", do_bind},
-                 {"probe", do_probe}, {"release", do_release},  {"read", do_read},
-                 {"turn", do_turn},   {"constant", do_constant}};
-    const char *name = json_string_value(json_array_get(step, 0));
-    json_int_t row = json_integer_value(json_array_get(step, 1));
-
-    if (name == NULL || row < 0 || row > UINT32_MAX)
-        return problem_set(problem, -EINVAL, "view.steps: a step is [name, row, ...]");
-    for (size_t i = 0; i < ARRAY_SIZE(steps); i++)
-        if (strcmp(steps[i].name, name) == 0)
-            return steps[i].run(views, step, (uint32_t)row, problem);
-    return problem_set(problem, -EINVAL, "view.steps: there is no step '%s'", name);
+    return result < 0 ? result : resident_step(views->resident, &step, problem);
 }
 
 /* All steps are done, in order; the first that failed is the answer. */

@@ -139,10 +139,9 @@ int central_turn(struct central *central, uint32_t view, bool on)
     if (view >= central->options.file->view_count)
         return -ENOENT;
     central->off[view] = !on;
-    for (int i = 0; i < central->link_count; i++) {
-        central->requests++;
-        central->links[i].turn(central->links[i].self, view, on);
-    }
+    for (int i = 0; i < central->link_count; i++)
+        central_step(central, i, &(struct row_step){.kind = STEP_TURN, .view = view, .on = on},
+                     NULL);
     return 0;
 }
 
@@ -155,10 +154,11 @@ int central_constant(struct central *central, uint32_t view, uint32_t index, dou
     if (constant == NULL)
         return -ENOENT;
     *constant = value;
-    for (int i = 0; i < central->link_count; i++) {
-        central->requests++;
-        central->links[i].constant(central->links[i].self, view, index, value);
-    }
+    for (int i = 0; i < central->link_count; i++)
+        central_step(
+            central, i,
+            &(struct row_step){.kind = STEP_CONSTANT, .view = view, .index = index, .value = value},
+            NULL);
     return 0;
 }
 
@@ -187,13 +187,12 @@ static bool ask_row(struct central_row *row, uint64_t instance, const char *attr
         int reference = reference_of(central_view_of(row), i, attribute);
         if (row->bound[i] != instance || reference < 0 || (row->linked & 1u << i) == 0)
             continue;
-        const struct central_link *link = &row->central->links[row->links[i]];
         question->open = true;
         question->row = row->number;
         question->entity = i;
         question->reference = (uint32_t)reference;
-        row->central->requests++;
-        link->read(link->self, row->number, i);
+        central_step(row->central, row->links[i],
+                     &(struct row_step){.kind = STEP_READ, .row = row->number, .entity = i}, NULL);
         return true;
     }
     return false;

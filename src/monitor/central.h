@@ -12,6 +12,7 @@
 #define DPM_CENTRAL_H
 
 #include "monitor/monitor.h"
+#include "monitor/wire.h"
 
 struct central;
 
@@ -19,18 +20,9 @@ struct central;
 struct central_link {
     void *self;
     const char *machine;
-    /* Returns 0 or a negative errno with a line in `problem`. */
-    int (*open)(void *self, uint32_t row, uint32_t view, const struct view_plan *plan,
-                struct problem *problem);
-    void (*close)(void *self, uint32_t row);
-    void (*bind)(void *self, uint32_t row, uint32_t entity, pid_t pid);
-    void (*unbind)(void *self, uint32_t row, uint32_t entity);
-    void (*probe)(void *self, uint32_t row, uint32_t entity);
-    void (*release)(void *self, uint32_t row, uint32_t entity);
-    /* The values are answered by central_answer. */
-    void (*read)(void *self, uint32_t row, uint32_t entity);
-    void (*turn)(void *self, uint32_t view, bool on);
-    void (*constant)(void *self, uint32_t view, uint32_t index, double value);
+    /* Returns 0 or a negative errno with a line in `problem`: only STEP_OPEN fails. The values of STEP_READ are answered by
+     * central_answer. */
+    int (*step)(void *self, const struct row_step *step, struct problem *problem);
 };
 
 #define CENTRAL_LINKS_MOST 256

@@ -16,15 +16,17 @@ static void bind_entity(struct central_row *row, uint32_t entity)
 {
     struct central *central = row->central;
     const struct known_instance *instance = central_instance(central, row->bound[entity]);
-    const struct central_link *link = &central->links[instance->link];
     struct problem problem = {""};
     size_t i = 0;
 
     while (i < row->opened_count && row->opened[i] != instance->link)
         i++;
     if (i == row->opened_count) {
-        central->requests++;
-        int result = link->open(link->self, row->number, row->view, &row->plan, &problem);
+        int result = central_step(
+            central, instance->link,
+            &(struct row_step){
+                .kind = STEP_OPEN, .row = row->number, .view = row->view, .plan = &row->plan},
+            &problem);
         central_fail(central, result, &problem);
         if (result < 0)
             return;
@@ -32,8 +34,10 @@ static void bind_entity(struct central_row *row, uint32_t entity)
     }
     row->links[entity] = instance->link;
     row->linked |= 1u << entity;
-    central->requests++;
-    link->bind(link->self, row->number, entity, instance->pid);
+    central_step(central, instance->link,
+                 &(struct row_step){
+                     .kind = STEP_BIND, .row = row->number, .entity = entity, .pid = instance->pid},
+                 NULL);
     if ((row->asked & 1u << entity) != 0)
         central_ask(row, entity, true);
 }
@@ -46,15 +50,12 @@ static void answer_unknown(struct central_row *row, uint32_t entity)
 
 static void unbind_entity(struct central_row *row, uint32_t entity)
 {
-    struct central *central = row->central;
-    const struct central_link *link = &central->links[row->links[entity]];
-
     if (row->bound[entity] == 0)
         return;
-    if ((row->linked & 1u << entity) != 0) {
-        central->requests++;
-        link->unbind(link->self, row->number, entity);
-    }
+    if ((row->linked & 1u << entity) != 0)
+        central_step(row->central, row->links[entity],
+                     &(struct row_step){.kind = STEP_BIND, .row = row->number, .entity = entity},
+                     NULL);
     row->bound[entity] = 0;
     row->linked &= ~(1u << entity);
     central_record_unknown(row, entity); /* the resident monitor may be gone, too */
@@ -63,11 +64,9 @@ static void unbind_entity(struct central_row *row, uint32_t entity)
 
 static void close_shares(struct central_row *row)
 {
-    for (size_t i = 0; i < row->opened_count; i++) {
-        const struct central_link *link = &row->central->links[row->opened[i]];
-        row->central->requests++;
-        link->close(link->self, row->number);
-    }
+    for (size_t i = 0; i < row->opened_count; i++)
+        central_step(row->central, row->opened[i],
+                     &(struct row_step){.kind = STEP_CLOSE, .row = row->number}, NULL);
     for (uint32_t i = 0; i < central_view_of(row)->entity_count; i++)
         answer_unknown(row, i);
     row->opened_count = 0;

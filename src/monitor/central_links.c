@@ -12,6 +12,13 @@ int central_add_link(struct central *central, const struct central_link *link)
     return central->link_count++;
 }
 
+int central_step(struct central *central, int link, const struct row_step *step,
+                 struct problem *problem)
+{
+    central->requests++;
+    return central->links[link].step(central->links[link].self, step, problem);
+}
+
 /* What a resident monitor has evaluated is unknown without it. */
 static void lose_results(struct central *central, int link)
 {
@@ -46,14 +53,15 @@ void central_lost(struct central *central, int link)
 
 void central_returned(struct central *central, int link)
 {
-    const struct central_link *to = &central->links[link];
-
     for (uint32_t i = 0; i < central->options.file->view_count; i++) {
         const double *constant;
         for (uint32_t k = 0;
              (constant = view_constant(&central->options.file->views[i], k)) != NULL; k++)
-            to->constant(to->self, i, k, *constant);
+            central_step(central, link,
+                         &(struct row_step){
+                             .kind = STEP_CONSTANT, .view = i, .index = k, .value = *constant},
+                         NULL);
         if (central->off[i])
-            to->turn(to->self, i, false);
+            central_step(central, link, &(struct row_step){.kind = STEP_TURN, .view = i}, NULL);
     }
 }

@@ -84,6 +84,10 @@ static inline const struct view *central_view_of(const struct central_row *row)
     return &row->central->options.file->views[row->view];
 }
 
+/* central_links.c: asks a resident monitor, and counts it. */
+int central_step(struct central *central, int link, const struct row_step *step,
+                 struct problem *problem);
+
 /* central.c: notes the first error; a line for the user, once. */
 void central_fail(struct central *central, int result, const struct problem *problem);
 void central_out_of_memory(struct central *central);

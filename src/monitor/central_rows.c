@@ -138,19 +138,19 @@ static void monitor_changed(void *context, bool active, bool edge, uint64_t time
 
 void central_ask(struct central_row *row, uint32_t entity, bool probe)
 {
-    struct central *central = row->central;
-
     row->asked = probe ? row->asked | 1u << entity : row->asked & ~(1u << entity);
     if (row->bound[entity] == 0) {
         if (probe) /* a predicate with OR may not need it */
             central_record_unknown(row, entity);
         return;
     }
-    const struct central_link *link = &central->links[row->links[entity]];
     if ((row->linked & 1u << entity) == 0)
         return; /* it is asked when its resident monitor knows of it */
-    central->requests++;
-    (probe ? link->probe : link->release)(link->self, row->number, entity);
+    central_step(row->central, row->links[entity],
+                 &(struct row_step){.kind = probe ? STEP_PROBE : STEP_RELEASE,
+                                    .row = row->number,
+                                    .entity = entity},
+                 NULL);
 }
 
 static void monitor_probe(void *context, uint32_t entity)

@@ -26,53 +26,9 @@ struct monitor {
 
 /* ---- from the central monitor to the resident one ---- */
 
-static int link_open(void *self, uint32_t row, uint32_t view, const struct view_plan *plan,
-                     struct problem *problem)
+static int do_step(void *self, const struct row_step *step, struct problem *problem)
 {
-    return resident_open(self, row, view, plan, problem);
-}
-
-static void link_close(void *self, uint32_t row)
-{
-    resident_close(self, row);
-}
-
-static void link_bind(void *self, uint32_t row, uint32_t entity, pid_t pid)
-{
-    resident_bind(self, row, entity, pid);
-}
-
-static void link_unbind(void *self, uint32_t row, uint32_t entity)
-{
-    resident_unbind(self, row, entity);
-}
-
-static void link_probe(void *self, uint32_t row, uint32_t entity)
-{
-    resident_probe(self, row, entity);
-}
-
-static void link_release(void *self, uint32_t row, uint32_t entity)
-{
-    resident_release(self, row, entity);
-}
-
-static void link_read(void *self, uint32_t row, uint32_t entity)
-{
-    resident_read(self, row, entity);
-}
-
-static void link_turn(void *self, uint32_t view, bool on)
-{
-    resident_turn(self, view, on);
-}
-
-/* Both have the same views, so the constant has changed already. */
-static void link_constant(void *self, uint32_t view, uint32_t index, double value)
-{
-    (void)index;
-    (void)value;
-    resident_constants_changed(self, view);
+    return resident_step(self, step, problem);
 }
 
 /* ---- from the resident monitor to the central one ---- */
@@ -190,17 +146,8 @@ static int make_resident(struct monitor *monitor, struct problem *problem)
     int result = resident_new(&options, &calls, &monitor->resident, problem);
     if (result < 0)
         return result;
-    const struct central_link link = {.self = monitor->resident,
-                                      .machine = monitor->options.machine,
-                                      .open = link_open,
-                                      .close = link_close,
-                                      .bind = link_bind,
-                                      .unbind = link_unbind,
-                                      .probe = link_probe,
-                                      .release = link_release,
-                                      .read = link_read,
-                                      .turn = link_turn,
-                                      .constant = link_constant};
+    const struct central_link link = {
+        .self = monitor->resident, .machine = monitor->options.machine, .step = do_step};
     monitor->link = central_add_link(monitor->central, &link);
     return watch(monitor, resident_descriptor(monitor->resident)) < 0
                ? problem_set(problem, -ENOMEM, "the monitor: epoll: %s", strerror(errno))

@@ -234,14 +234,8 @@ static void close_share(struct resident *resident, size_t place)
     resident->shares[place] = NULL;
 }
 
-void resident_close(struct resident *resident, uint32_t row)
-{
-    if (resident_share(resident, row) != NULL)
-        close_share(resident, row % MONITOR_ROWS_MOST);
-}
-
-int resident_open(struct resident *resident, uint32_t row, uint32_t view,
-                  const struct view_plan *plan, struct problem *problem)
+static int open_share(struct resident *resident, uint32_t row, uint32_t view,
+                      const struct view_plan *plan, struct problem *problem)
 {
     uint32_t place = row % MONITOR_ROWS_MOST;
     struct share *share = calloc(1, sizeof(*share));
@@ -310,39 +304,84 @@ static int open_part(struct part *part, pid_t pid, struct problem *problem)
     return result;
 }
 
-void resident_bind(struct resident *resident, uint32_t row, uint32_t entity, pid_t pid)
+/* What was collected of its process is not known any more. */
+static void unbind(struct part *part)
 {
-    struct share *share = resident_share(resident, row);
-    struct problem problem = {""};
-    char name[VIEW_ENTITY_SIZE];
-
-    if (share == NULL)
+    if (part->pid == 0)
         return;
-    struct part *part = &share->parts[entity];
-    if (part->pid != 0)
-        resident_unbind(resident, row, entity);
-    part->pid = pid;
-    view_entity_text(&resident_view(share)->entities[entity], name);
-    int result = open_part(part, pid, &problem);
-    if (result < 0) {
-        resident_note(resident, "view %s: %s, process %d: %s", resident_view(share)->name, name,
-                      pid, problem.text);
-        return;
-    }
-    if (part_is_wanted(part))
-        part_switch_on(part);
-}
-
-void resident_unbind(struct resident *resident, uint32_t row, uint32_t entity)
-{
-    struct share *share = resident_share(resident, row);
-
-    if (share == NULL || share->parts[entity].pid == 0)
-        return;
-    struct part *part = &share->parts[entity];
     if (part->last != NULL)
         part_forget(part);
     close_part(part);
+}
+
+static void bind(struct part *part, pid_t pid)
+{
+    const struct view *view = resident_view(part->share);
+    struct problem problem = {""};
+    char name[VIEW_ENTITY_SIZE];
+
+    unbind(part);
+    part->pid = pid;
+    view_entity_text(&view->entities[part->entity], name);
+    int result = open_part(part, pid, &problem);
+    if (result < 0)
+        resident_note(part->share->resident, "view %s: %s, process %d: %s", view->name, name, pid,
+                      problem.text);
+    else if (part_is_wanted(part))
+        part_switch_on(part);
+}
+
+/* Here the views may be the central monitor's, whose constant has changed already. */
+static int change_constant(struct resident *resident, const struct row_step *step,
+                           struct problem *problem)
+{
+    double *constant = view_constant(&resident->options.file->views[step->view], step->index);
+
+    if (constant == NULL)
+        return problem_set(problem, -EINVAL, "there is no such constant");
+    *constant = step->value;
+    resident_constants_changed(resident, step->view);
+    return 0;
+}
+
+static void step_part(struct part *part, const struct row_step *step)
+{
+    if (step->kind == STEP_BIND && step->pid == 0)
+        unbind(part);
+    else if (step->kind == STEP_BIND)
+        bind(part, step->pid);
+    else if (step->kind == STEP_PROBE)
+        part_probe(part);
+    else if (step->kind == STEP_RELEASE)
+        part_release(part);
+    else if (step->kind == STEP_READ)
+        part_answer(part);
+}
+
+int resident_step(struct resident *resident, const struct row_step *step, struct problem *problem)
+{
+    struct share *share = resident_share(resident, step->row);
+
+    switch (step->kind) {
+    case STEP_OPEN:
+        return open_share(resident, step->row, step->view, step->plan, problem);
+    case STEP_CLOSE:
+        if (share != NULL)
+            close_share(resident, step->row % MONITOR_ROWS_MOST);
+        return 0;
+    case STEP_TURN:
+        resident_turn(resident, step->view, step->on);
+        return 0;
+    case STEP_CONSTANT:
+        return change_constant(resident, step, problem);
+    default:
+        break;
+    }
+    if (share == NULL || step->entity >= resident_view(share)->entity_count)
+        return problem_set(problem, -EINVAL, "row %u is not open, or has no such instance",
+                           step->row);
+    step_part(&share->parts[step->entity], step);
+    return 0;
 }
 
 /* ---- the loop ---- */

@@ -13,6 +13,7 @@
 
 #include "monitor/collector.h"
 #include "monitor/instances.h"
+#include "monitor/wire.h"
 
 struct resident;
 
@@ -46,33 +47,15 @@ void resident_free(struct resident *resident);
 
 struct instances *resident_instances(struct resident *resident);
 
-/* Opens a share of a row. Numbers of rows that differ by a multiple of MONITOR_ROWS_MOST take the same place, one after
- * the other: so what still comes of an earlier one is not taken for the later one's. `plan` is copied. Returns 0 or a negative errno with a line in `problem`. */
-int resident_open(struct resident *resident, uint32_t row, uint32_t view,
-                  const struct view_plan *plan, struct problem *problem);
-void resident_close(struct resident *resident, uint32_t row);
+/* Does a step. Numbers of rows that differ by a multiple of MONITOR_ROWS_MOST take the same place, one after the other: so what
+ * still comes of an earlier one is not taken for the later one's. The plan is copied. What cannot be collected is a note; of an
+ * entity that is not bound any more values are unknown. Values that are read are handed to `answer`, all unknown if they cannot
+ * be read; the row does not see them. Returns 0 or a negative errno with a line in `problem`; -EINVAL: the row is not open, or
+ * has no such entity. */
+int resident_step(struct resident *resident, const struct row_step *step, struct problem *problem);
 
 /* The view of a row; -ENOENT: it is not open. */
 int64_t resident_view_of(const struct resident *resident, uint32_t row);
-
-/* The process that an entity of the row is; and that it is none any more: its values are then unknown. What cannot be
- * collected is a note. */
-void resident_bind(struct resident *resident, uint32_t row, uint32_t entity, pid_t pid);
-void resident_unbind(struct resident *resident, uint32_t row, uint32_t entity);
-
-/* As in struct view_monitor_calls, for a monitor elsewhere. */
-void resident_probe(struct resident *resident, uint32_t row, uint32_t entity);
-void resident_release(struct resident *resident, uint32_t row, uint32_t entity);
-
-/* Reads the values of an instance now, on or off, and hands them to `answer`; all unknown if they cannot be read. The row
- * does not see them. */
-void resident_read(struct resident *resident, uint32_t row, uint32_t entity);
-
-/* Switches what a view collects. Off: its values become unknown. */
-void resident_turn(struct resident *resident, uint32_t view, bool on);
-
-/* Constants of a view's predicate have changed (view_constant). */
-void resident_constants_changed(struct resident *resident, uint32_t view);
 
 int resident_descriptor(const struct resident *resident);
 uint64_t resident_next(const struct resident *resident);

@@ -229,37 +229,18 @@ void part_release(struct part *part)
     part_switch_off(part);
 }
 
-void resident_probe(struct resident *resident, uint32_t row, uint32_t entity)
+void part_answer(struct part *part)
 {
-    struct share *share = resident_share(resident, row);
-
-    if (share != NULL)
-        part_probe(&share->parts[entity]);
-}
-
-void resident_release(struct resident *resident, uint32_t row, uint32_t entity)
-{
-    struct share *share = resident_share(resident, row);
-
-    if (share != NULL)
-        part_release(&share->parts[entity]);
-}
-
-void resident_read(struct resident *resident, uint32_t row, uint32_t entity)
-{
-    struct share *share = resident_share(resident, row);
+    struct resident *resident = part->share->resident;
     struct view_value unknown[VIEW_REFERENCES_MOST] = {{0}};
 
-    if (share == NULL)
-        return;
-    struct part *part = &share->parts[entity];
     part->asked = part->collection != NULL;
     if (part->collection != NULL)
         part_read(part);
     if (part->collection != NULL && !part->asked)
         return; /* answered */
     part->asked = false;
-    resident->calls.answer(resident->calls.context, row, entity,
+    resident->calls.answer(resident->calls.context, part->share->row, part->entity,
                            clock_now(CLOCK_MONOTONIC) + (uint64_t)resident->wall, unknown);
 }
 

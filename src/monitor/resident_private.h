@@ -88,8 +88,11 @@ void part_switch_off(struct part *part);
 /* Reads periodically from now on. `why`: what was wished for is not possible; "": this is what the plan says. */
 void part_sample_instead(struct part *part, const char *why);
 
-/* As resident_probe and resident_release. */
+/* STEP_PROBE, STEP_RELEASE, STEP_READ, STEP_TURN, and STEP_CONSTANT once the constant has changed. */
 void part_probe(struct part *part);
 void part_release(struct part *part);
+void part_answer(struct part *part);
+void resident_turn(struct resident *resident, uint32_t view, bool on);
+void resident_constants_changed(struct resident *resident, uint32_t view);
 
 #endif

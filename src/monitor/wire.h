@@ -12,6 +12,7 @@
 #include "view/planner.h"
 
 #include <jansson.h>
+#include <sys/types.h>
 
 /* Both return NULL when out of memory. */
 json_t *wire_plan(const struct view *view, const struct view_plan *plan);
@@ -20,6 +21,45 @@ json_t *wire_values(const struct view_value *values, size_t count);
 /* Each returns 0, or -EINVAL if the JSON is not what the function above makes. Texts of values stay those of `from`. */
 int wire_take_plan(json_t *from, const struct view *view, struct view_plan *ret_plan);
 int wire_take_values(json_t *from, size_t count, struct view_value *ret_values);
+
+/* What a central monitor asks of a resident one, in order:
+ *      ["open", row, view, plan]   ["close", row]              a share of a row
+ *      ["bind", row, entity, pid]                              the process that an entity of the row is; 0: none any more
+ *      ["probe", row, entity]      ["release", row, entity]    as in struct view_monitor_calls
+ *      ["read", row, entity]                                   now; the answer comes as values
+ *      ["turn", view, on]          ["constant", view, index, value]
+ */
+enum row_step_kind {
+    STEP_OPEN,
+    STEP_CLOSE,
+    STEP_BIND,
+    STEP_PROBE,
+    STEP_RELEASE,
+    STEP_READ,
+    STEP_TURN,
+    STEP_CONSTANT,
+    STEP_KINDS,
+};
+
+struct row_step {
+    enum row_step_kind kind;
+    uint32_t row;  /* not for TURN, CONSTANT */
+    uint32_t view; /* OPEN, TURN, CONSTANT */
+    const struct view_plan *plan;
+    uint32_t entity;
+    pid_t pid;
+    bool on;
+    uint32_t index; /* of a constant */
+    double value;
+};
+
+/* NULL when out of memory. */
+json_t *wire_step(const struct view_file *file, const struct row_step *step);
+
+/* `ret_plan`: the plan of STEP_OPEN, to which *ret_step points then. Returns 0, or -EINVAL with a line in `problem`: it is not
+ * a step with views of this file. Rows and entities are not checked. */
+int wire_take_step(json_t *from, const struct view_file *file, struct row_step *ret_step,
+                   struct view_plan *ret_plan, struct problem *problem);
 
 /* A member that is a whole number from 0 to `most`: 0 or -EINVAL. */
 int wire_take_number(json_t *from, const char *key, uint64_t most, uint64_t *ret_number);

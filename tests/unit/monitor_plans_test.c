@@ -45,12 +45,19 @@ struct double_ {
     struct collection open[OPEN_MOST];
 };
 
+/* To a resident monitor. */
+struct link {
+    struct world *world;
+    struct resident **resident;
+};
+
 struct world {
     struct view_file *file;
     const struct view *view;
     struct view_costs costs;
     struct central *central;
     struct resident *residents[MACHINES];
+    struct link links[MACHINES];
     struct double_ doubles[MACHINES];
     struct instance instances[INSTANCES];
     int machine_of[INSTANCES];
@@ -205,42 +212,18 @@ static struct collector collector_of(struct double_ *self)
 
 /* ---- links, without any delay ---- */
 
-static int link_open(void *self, uint32_t row, uint32_t view, const struct view_plan *plan,
-                     struct problem *problem)
+/* As between machines: written, and read. */
+static int do_step(void *self, const struct row_step *step, struct problem *problem)
 {
-    return resident_open(*(struct resident **)self, row, view, plan, problem);
-}
+    const struct link *link = self;
+    json_t *sent = wire_step(link->world->file, step);
+    struct row_step received;
+    struct view_plan plan;
 
-static void link_close(void *self, uint32_t row)
-{
-    resident_close(*(struct resident **)self, row);
-}
-
-static void link_bind(void *self, uint32_t row, uint32_t entity, pid_t pid)
-{
-    resident_bind(*(struct resident **)self, row, entity, pid);
-}
-
-static void link_unbind(void *self, uint32_t row, uint32_t entity)
-{
-    resident_unbind(*(struct resident **)self, row, entity);
-}
-
-static void link_probe(void *self, uint32_t row, uint32_t entity)
-{
-    resident_probe(*(struct resident **)self, row, entity);
-}
-
-static void link_release(void *self, uint32_t row, uint32_t entity)
-{
-    resident_release(*(struct resident **)self, row, entity);
-}
-
-static void link_constant(void *self, uint32_t view, uint32_t index, double value)
-{
-    (void)index;
-    (void)value; /* of the views that all machines share here */
-    resident_constants_changed(*(struct resident **)self, view);
+    assert_non_null(sent);
+    assert_int_equal(0, wire_take_step(sent, link->world->file, &received, &plan, problem));
+    json_decref(sent);
+    return resident_step(*link->resident, &received, problem);
 }
 
 static void on_record(void *context, uint32_t row, uint32_t entity, uint64_t time,
@@ -369,17 +352,11 @@ static void make_resident(struct world *world, int machine)
 
 static void add_machine(struct world *world, int machine)
 {
-    const struct central_link link = {.self = &world->residents[machine],
-                                      .machine = machine_names[machine],
-                                      .open = link_open,
-                                      .close = link_close,
-                                      .bind = link_bind,
-                                      .unbind = link_unbind,
-                                      .probe = link_probe,
-                                      .release = link_release,
-                                      .constant = link_constant};
-
     make_resident(world, machine);
+    world->links[machine] = (struct link){world, &world->residents[machine]};
+    const struct central_link link = {
+        .self = &world->links[machine], .machine = machine_names[machine], .step = do_step};
+
     assert_int_equal(machine, central_add_link(world->central, &link));
 }
 
