@@ -123,10 +123,8 @@ int fabric_ask(struct fabric *fabric, const char *what, const char *subject, con
 void fabric_arm(struct fabric *fabric)
 {
     uint64_t now = clock_now(CLOCK_MONOTONIC);
-    uint64_t due = calls_due(fabric);
-    uint64_t said = said_due(fabric);
+    uint64_t due = said_due(fabric);
 
-    due = said < due ? said : due;
     for (struct outbox *outbox = fabric->outboxes; outbox != NULL; outbox = outbox_next(outbox)) {
         uint64_t its = outbox_due(outbox);
         due = its < due ? its : due;
@@ -173,12 +171,13 @@ static int state_message(struct fabric *fabric, const struct arrival *arrival,
     return 1;
 }
 
-/* PREFIX.TOKEN.c.CALL, .o.OUTBOX.NUMBER, .l.GENERATION, .u */
+/* PREFIX.TOKEN.c.MACHINE.NUMBER, .o.OUTBOX.NUMBER, .l.GENERATION, .u */
 static int handle_reply(struct fabric *fabric, struct arrival *arrival,
                         struct fabric_message *ret_message)
 {
     const char *rest = natsMsg_GetSubject(arrival->message);
     size_t inbox = strlen(fabric->inbox);
+    char machine[FABRIC_NAME_MOST + 1];
     unsigned generation;
     uint64_t id, number;
     char end;
@@ -186,8 +185,8 @@ static int handle_reply(struct fabric *fabric, struct arrival *arrival,
     if (strncmp(rest, fabric->inbox, inbox) != 0) /* a stored message keeps its subject */
         return said_stored(fabric, arrival, ret_message);
     rest += inbox;
-    if (sscanf(rest, ".c.%" SCNu64 "%c", &number, &end) == 1)
-        return calls_reply(fabric, number, arrival, ret_message);
+    if (sscanf(rest, ".c.%63[a-z0-9-].%" SCNu64 "%c", machine, &number, &end) == 2)
+        return calls_reply(machine, number, arrival, ret_message);
     if (strcmp(rest, ".u") == 0) {
         usage_reply(fabric, arrival->message);
         return 0;
@@ -245,8 +244,6 @@ int fabric_next(struct fabric *fabric, struct fabric_message *ret_message)
         found = handle(fabric, arrival, ret_message);
         fabric_arrival_free(arrival);
     }
-    if (found == 0)
-        found = calls_overdue(fabric, clock_now(CLOCK_MONOTONIC), ret_message);
     fabric_pump(fabric);
     fabric_arm(fabric);
     if (found != 0)

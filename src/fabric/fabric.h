@@ -158,7 +158,7 @@ struct fabric_message {
     void *held; /* private */
 };
 
-/* Takes the next message, without waiting. Also does what is due: sends again, ends calls that take too long. So call it
+/* Takes the next message, without waiting. Also does what is due: sends again. So call it
  * until it returns 0, whenever the descriptor is readable. Returns 1: a message, which fabric_message_done must release; 0:
  * none. Malformed requests never come here: they have been refused. */
 int fabric_next(struct fabric *fabric, struct fabric_message *ret_message);
@@ -200,10 +200,9 @@ void fabric_refuse(struct fabric_request *request, int code, const char *text);
 int fabric_call(struct fabric *fabric, const char *machine, const char *method, json_t *params,
                 int timeout_ms, json_t **ret_result, int *ret_code, struct problem *problem);
 
-/* The same without waiting: a REPLY comes later, in any case. Returns the number of the call, greater than 0, or a negative
- * errno. */
+/* The same without waiting: a REPLY comes later, or never. Returns the number of the call, greater than 0, or a negative errno. */
 int64_t fabric_call_begin(struct fabric *fabric, const char *machine, const char *method,
-                          json_t *params, int timeout_ms, struct problem *problem);
+                          json_t *params, struct problem *problem);
 
 /* ---- notices and output ---- */
 

@@ -3,7 +3,7 @@
  * fabric_internal.h: what the files of the fabric share. Private to fabric/.
  *
  *      threads of libnats                         the caller's thread
- *      arrived(), errors, state --> arrivals ---> fabric_next --> calls, outboxes, listener --> messages
+ *      arrived(), errors, state --> arrivals ---> fabric_next --> outboxes, listener --> messages
  *
  * Replies come to one subscription, PREFIX.TOKEN.>, and the rest of the subject says what they reply to:
  *      c.CALL    o.OUTBOX.NUMBER    l.GENERATION    u
@@ -56,7 +56,6 @@ struct fabric {
     unsigned reconnections;
 
     /* the caller's thread */
-    struct call *calls;
     uint64_t call_number;
     unsigned reconnections_seen;
     struct outbox *outboxes;
@@ -136,16 +135,9 @@ void usage_reply(struct fabric *fabric, natsMsg *reply);
 
 /* ---- remote_calls.c ---- */
 
-/* Handles a reply to a call. Returns 1: `ret_message` is a REPLY; 0: no call waits for it. */
-int calls_reply(struct fabric *fabric, uint64_t number, struct arrival *arrival,
+/* Handles the reply to a call. Returns 1: `ret_message` is a REPLY; 0: out of memory. */
+int calls_reply(const char *machine, uint64_t number, struct arrival *arrival,
                 struct fabric_message *ret_message);
-
-/* Makes a REPLY of a call that has taken too long. Returns 1, or 0 if there is none. */
-int calls_overdue(struct fabric *fabric, uint64_t now, struct fabric_message *ret_message);
-
-/* When the next call takes too long; UINT64_MAX: none. */
-uint64_t calls_due(const struct fabric *fabric);
-void calls_free(struct fabric *fabric);
 
 /* Makes a REQUEST of what came. Returns 1, or 0: it was malformed, and has been refused. */
 int calls_request(struct fabric *fabric, struct arrival *arrival,

@@ -292,7 +292,6 @@ void fabric_close(struct fabric *fabric)
     if (fabric == NULL)
         return;
     close_connection(fabric);
-    calls_free(fabric);
     said_free(fabric);
     while (fabric->outboxes != NULL)
         outbox_free(fabric->outboxes);

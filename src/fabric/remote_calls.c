@@ -9,15 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CALLS_MOST 4096 /* that wait for a reply */
-
-struct call {
-    struct call *next;
-    uint64_t number;
-    uint64_t due;
-    char machine[FABRIC_NAME_MOST + 1];
-};
-
 struct fabric_request {
     struct fabric *fabric;
     struct rpc_request rpc;
@@ -106,45 +97,23 @@ void fabric_refuse(struct fabric_request *request, int code, const char *text)
 
 /* ---- the controller's side ---- */
 
-static struct call **find_call(struct fabric *fabric, uint64_t number)
+/* PREFIX.TOKEN.c.MACHINE.NUMBER: the reply's subject says what is answered. */
+static void reply_subject(const struct fabric *fabric, const char *machine, uint64_t number,
+                          char subject[FABRIC_SUBJECT_SIZE])
 {
-    struct call **link = &fabric->calls;
-
-    while (*link != NULL && (*link)->number != number)
-        link = &(*link)->next;
-    return link;
+    snprintf(subject, FABRIC_SUBJECT_SIZE, "%s.c.%s.%" PRIu64, fabric->inbox, machine, number);
 }
 
-static void end_call(struct call **link)
-{
-    struct call *call = *link;
-
-    *link = call->next;
-    free(call);
-}
-
-void calls_free(struct fabric *fabric)
-{
-    while (fabric->calls != NULL)
-        end_call(&fabric->calls);
-}
-
-uint64_t calls_due(const struct fabric *fabric)
-{
-    uint64_t due = UINT64_MAX;
-
-    for (const struct call *call = fabric->calls; call != NULL; call = call->next)
-        due = call->due < due ? call->due : due;
-    return due;
-}
-
-static int send_call(struct fabric *fabric, const struct call *call, const char *method,
-                     json_t *params, struct problem *problem)
+int64_t fabric_call_begin(struct fabric *fabric, const char *machine, const char *method,
+                          json_t *params, struct problem *problem)
 {
     char subject[FABRIC_SUBJECT_SIZE], reply[FABRIC_SUBJECT_SIZE];
+    uint64_t number = ++fabric->call_number;
     size_t size = 0;
-    char *text = rpc_request_text(call->number, method, params, &size);
 
+    if (!fabric_name_valid(machine))
+        return problem_set(problem, -EINVAL, "%s: not the name of a machine", machine);
+    char *text = rpc_request_text(number, method, params, &size);
     if (text == NULL)
         return problem_set(problem, -ENOMEM, "%s: the request cannot be written as JSON", method);
     if (size > FABRIC_BODY_MOST) {
@@ -152,108 +121,51 @@ static int send_call(struct fabric *fabric, const struct call *call, const char 
         return problem_set(problem, -E2BIG, "%s: the request has %zu bytes, more than %u", method,
                            size, FABRIC_BODY_MOST);
     }
-    snprintf(subject, sizeof(subject), "dpm.%s.%s.control", fabric->session, call->machine);
-    snprintf(reply, sizeof(reply), "%s.c.%" PRIu64, fabric->inbox, call->number);
+    snprintf(subject, sizeof(subject), "dpm.%s.%s.control", fabric->session, machine);
+    reply_subject(fabric, machine, number, reply);
     natsStatus status =
         natsConnection_PublishRequest(fabric->connection, subject, reply, text, (int)size);
     free(text);
     if (status != NATS_OK)
         return problem_set(problem, -ENOTCONN,
-                           "%s cannot be asked now: no connection with the server at %s",
-                           call->machine, fabric->where);
-    return 0;
-}
-
-int64_t fabric_call_begin(struct fabric *fabric, const char *machine, const char *method,
-                          json_t *params, int timeout_ms, struct problem *problem)
-{
-    unsigned count = 0;
-
-    for (const struct call *other = fabric->calls; other != NULL; other = other->next)
-        count++;
-    if (!fabric_name_valid(machine))
-        return problem_set(problem, -EINVAL, "%s: not the name of a machine", machine);
-    struct call *call = count < CALLS_MOST ? calloc(1, sizeof(*call)) : NULL;
-    if (call == NULL)
-        return problem_set(problem, -ENOMEM, "%s: too many requests wait for a reply", machine);
-    call->number = ++fabric->call_number;
-    call->due = clock_now(CLOCK_MONOTONIC) + (uint64_t)timeout_ms * MILLISECONDS;
-    snprintf(call->machine, sizeof(call->machine), "%s", machine);
-    int error = send_call(fabric, call, method, params, problem);
-    if (error != 0) {
-        free(call);
-        return error;
-    }
-    call->next = fabric->calls;
-    fabric->calls = call;
-    fabric_arm(fabric);
-    return (int64_t)call->number;
+                           "%s cannot be asked now: no connection with the server at %s", machine,
+                           fabric->where);
+    return (int64_t)number;
 }
 
 /* Takes the reply apart: as fabric_call. */
-static int read_reply(const struct call *call, natsMsg *reply, json_t **ret_result, int *ret_code,
-                      struct problem *problem)
+static int read_reply(const char *machine, uint64_t number, natsMsg *reply, json_t **ret_result,
+                      int *ret_code, struct problem *problem)
 {
     struct problem why;
 
     if (fabric_status_of(reply) != 0)
         return problem_set(problem, -EHOSTUNREACH, "%s: no agent of this name is connected",
-                           call->machine);
+                           machine);
     int error = rpc_parse_reply(natsMsg_GetData(reply), (size_t)natsMsg_GetDataLength(reply),
-                                call->number, ret_result, ret_code, &why);
-    return error == 0 ? 0 : problem_set(problem, error, "%s: %s", call->machine, why.text);
+                                number, ret_result, ret_code, &why);
+    return error == 0 ? 0 : problem_set(problem, error, "%s: %s", machine, why.text);
 }
 
-static int overdue(const struct call *call, struct problem *problem)
-{
-    return problem_set(problem, -ETIMEDOUT, "%s: the agent did not answer in time", call->machine);
-}
-
-static void fill_reply(struct call *call, int error, const struct problem *problem,
-                       struct fabric_message *message)
-{
-    message->kind = FABRIC_REPLY;
-    message->call = call->number;
-    message->error = error;
-    if (error != 0)
-        snprintf(message->text, sizeof(message->text), "%s", problem->text);
-}
-
-int calls_reply(struct fabric *fabric, uint64_t number, struct arrival *arrival,
+int calls_reply(const char *machine, uint64_t number, struct arrival *arrival,
                 struct fabric_message *ret_message)
 {
-    struct call **link = find_call(fabric, number);
     struct problem problem = {""};
     json_t *result = NULL;
-
-    if (*link == NULL)
-        return 0;
-    int error = read_reply(*link, arrival->message, &result, &ret_message->code, &problem);
-    struct held *held = fabric_hold(ret_message, arrival, (*link)->machine);
+    int error =
+        read_reply(machine, number, arrival->message, &result, &ret_message->code, &problem);
+    struct held *held = fabric_hold(ret_message, arrival, machine);
     if (held == NULL) {
         json_decref(result);
         return 0; /* it takes too long, then */
     }
     held->body = result;
     ret_message->result = result;
-    fill_reply(*link, error, &problem, ret_message);
-    end_call(link);
-    return 1;
-}
-
-int calls_overdue(struct fabric *fabric, uint64_t now, struct fabric_message *ret_message)
-{
-    struct arrival none = {.message = NULL};
-    struct problem problem;
-    struct call **link = &fabric->calls;
-
-    while (*link != NULL && (*link)->due > now)
-        link = &(*link)->next;
-    if (*link == NULL || fabric_hold(ret_message, &none, (*link)->machine) == NULL)
-        return 0;
-    int error = overdue(*link, &problem);
-    fill_reply(*link, error, &problem, ret_message);
-    end_call(link);
+    ret_message->kind = FABRIC_REPLY;
+    ret_message->call = number;
+    ret_message->error = error;
+    if (error != 0)
+        snprintf(ret_message->text, sizeof(ret_message->text), "%s", problem.text);
     return 1;
 }
 
@@ -268,18 +180,18 @@ int fabric_call(struct fabric *fabric, const char *machine, const char *method, 
 {
     char subject[FABRIC_SUBJECT_SIZE];
     int code = 0;
-    int64_t number = fabric_call_begin(fabric, machine, method, params, timeout_ms, problem);
+    int64_t number = fabric_call_begin(fabric, machine, method, params, problem);
 
     if (number < 0)
         return (int)number;
-    snprintf(subject, sizeof(subject), "%s.c.%" PRId64, fabric->inbox, number);
+    reply_subject(fabric, machine, (uint64_t)number, subject);
     struct arrival *arrival = fabric_take(fabric, has_subject, subject, timeout_ms);
-    struct call **link = find_call(fabric, (uint64_t)number);
-    int error = arrival == NULL ? overdue(*link, problem)
-                                : read_reply(*link, arrival->message, ret_result, &code, problem);
+    int error =
+        arrival == NULL
+            ? problem_set(problem, -ETIMEDOUT, "%s: the agent did not answer in time", machine)
+            : read_reply(machine, (uint64_t)number, arrival->message, ret_result, &code, problem);
     if (ret_code != NULL)
         *ret_code = code;
-    end_call(link);
     fabric_arrival_free(arrival);
     fabric_wake(fabric); /* other things may have come */
     return error;

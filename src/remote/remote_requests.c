@@ -59,9 +59,8 @@ static bool unheard(int error)
 static void send(struct remote *remote, struct remote_call *call, uint64_t now)
 {
     struct problem problem = {""};
-    int timeout_ms = (int)((call->deadline - now) / 1000000) + 1;
     int64_t number = fabric_call_begin(remote->fabric, call->host->machine, call->method,
-                                       call->params, timeout_ms, &problem);
+                                       call->params, &problem);
 
     call->number = number > 0 ? number : 0;
     call->due = now + AGAIN_AFTER;
@@ -91,13 +90,11 @@ void remote_calls_step(struct remote *remote)
         if (i >= remote->calls.count)
             continue; /* others ended, too */
         struct remote_call *call = &remote->calls.list[i];
-        if (call->number != 0)
-            continue;
-        if (call->host->state == REMOTE_OUT)
-            finish(remote, i, -ENOTCONN, 0, NULL, "it cannot be reached any more");
-        else if (now >= call->deadline)
+        if (now >= call->deadline)
             finish(remote, i, -ETIMEDOUT, 0, NULL, "its agent does not answer");
-        else if (now >= call->due &&
+        else if (call->number == 0 && call->host->state == REMOTE_OUT)
+            finish(remote, i, -ENOTCONN, 0, NULL, "it cannot be reached any more");
+        else if (call->number == 0 && now >= call->due &&
                  (call->host->state == REMOTE_READY || call->host->state == REMOTE_LINKED))
             send(remote, call, now);
     }

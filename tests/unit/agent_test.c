@@ -277,9 +277,9 @@ static void test_refused(void **state)
         {"recording.end", "{\"recording\": \"none\"}", FABRIC_FAILED},
         {"recording.state", "{}", FABRIC_INVALID_PARAMS},
         {"process.create", "{\"recording\": \"none\", \"command\": [\"true\"]}", FABRIC_FAILED},
-        {"process.start", "{\"pid\": 1}", FABRIC_FAILED},
-        {"process.signal", "{\"pid\": 1, \"signal\": 9}", FABRIC_FAILED},
-        {"process.input", "{\"pid\": \"1\", \"data\": \"\"}", FABRIC_FAILED},
+        {"process.start", "{\"pid\": 1}", FABRIC_NONE},
+        {"process.signal", "{\"pid\": 1, \"signal\": 9}", FABRIC_NONE},
+        {"process.input", "{\"pid\": \"1\", \"data\": \"\"}", FABRIC_NONE},
         {"program.has", "{\"hash\": \"../../x\"}", FABRIC_INVALID_PARAMS},
         {"program.put", "{\"hash\": \"00\"}", FABRIC_INVALID_PARAMS},
     };

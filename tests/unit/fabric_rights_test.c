@@ -205,7 +205,7 @@ static void test_answer_once(void **context)
     snprintf(subject, sizeof(subject), "dpm.%s.web1.control", options.session);
     assert_int_equal(natsConnection_SubscribeSync(&subscription, agent, subject), NATS_OK);
     natsConnection_FlushTimeout(agent, LONG_MS);
-    assert_true(fabric_call_begin(world.controller, "web1", "x", NULL, LONG_MS, &problem) > 0);
+    assert_true(fabric_call_begin(world.controller, "web1", "x", NULL, &problem) > 0);
     assert_int_equal(natsSubscription_NextMsg(&request, subscription, LONG_MS), NATS_OK);
     natsConnection_PublishString(agent, natsMsg_GetReply(request), "{}");
     assert_false(was_refused(agent));
