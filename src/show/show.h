@@ -54,6 +54,12 @@ void show_process_of(const char *name, uint32_t pid, const char *command, bool a
 void show_labelled_process(const char *name, uint32_t pid, const char *label,
                            char text[PROCESS_NAME_SIZE]);
 
+#define PLACED_PROCESS_SIZE (PROCESS_NAME_SIZE + MACHINE_NAME_SIZE + 1)
+
+/* The same, with its machine: "tsp-server[121]@web2"; `machine` "": there is only one. */
+void show_placed_process(const char *name, uint32_t pid, const char *label, const char *machine,
+                         char text[PLACED_PROCESS_SIZE]);
+
 #define UNIT_SIZE 32
 
 void show_bytes(uint64_t bytes, char text[UNIT_SIZE]); /* "17 B", "1.50 KiB", "23.4 GiB" */

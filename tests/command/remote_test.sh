@@ -207,6 +207,12 @@ wait_for 30 grep -q ready server.out
 run_in web2 python3 "$shared/client.py" 1000 0.004 "$shared/enough" > client2.out &
 run_in db1 python3 "$shared/client.py" 1000 0.004 "$shared/enough" > client3.out &
 
+# shellcheck disable=SC2317 # called by wait_for
+clients_run() {
+    [ "$(pgrep -cf "^python3 $shared/client.py 1000")" = 2 ]
+}
+wait_for 30 clients_run
+
 on acquire -o all --session seen --host web1,nowhere,web2,db1 --name server.py --name client.py --kinds tcp &
 acquire=$!
 wait_for 30 grep -q '^dpm: metering 3 processes on 3 hosts; session seen' err

@@ -412,3 +412,36 @@ sleep sleeps 100ms in clock_nanosleep
 sleep ends
 $ dpm why trace
 says: these were not metered: wakeup. --flags all and --kinds all record them (with the kernel meter).
+
+== several machines: each process is named with its machine, also if two have one name and number
+machine web1 at 10.83.7.1
+machine web2 at 10.83.7.2
+process client of web1 pid 120 launched
+process server of web1 pid 121
+process server.2 of web2 pid 121
+tcp c: client > server
+tcp d: client > server.2
+client connects c
+server accepts c
+client connects d
+server.2 accepts d
+10 times
+    client sends 10 on c
+    server receives on c
+    server computes 3ms
+    server sends 20 on c
+    client receives on c
+    client sends 10 on d
+    server.2 receives on d
+    server.2 computes 6ms
+    server.2 sends 20 on d
+    client receives on d
+end
+client ends
+$ dpm why web1 web2
+says: server[121]@web2
+says: server[121]@web1
+$ dpm why --waits web1 web2
+like: client\[120\]@web1 message .*server\[121\]@web2
+$ dpm report web1 web2
+says: server[121]@web2 (67% of that) and 1 other

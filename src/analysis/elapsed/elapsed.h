@@ -97,6 +97,7 @@ struct elapsed_row {
     /* Tells the process from others of its name: "python3 worker.py"; "": no other has its name, or its command line
      * is not known. */
     char label[PROCESS_LABEL_SIZE];
+    char machine[MACHINE_NAME_SIZE + 1]; /* "": all processes are of one machine; here and below */
     /* The thread's own name; of several "worker-*"; "": that of the process. */
     char thread[STREAM_NAME_SIZE + 1];
     /* The procedure that made the call in which it waits, or up to whose call it computed; "": not known. */
@@ -116,6 +117,7 @@ struct elapsed_row {
     /* CLIENT: the process that sent the message; "": not known. */
     char peer[STREAM_NAME_SIZE + 1];
     uint32_t peer_pid;
+    char peer_machine[MACHINE_NAME_SIZE + 1];
 };
 
 /* Parts that add up. */
@@ -173,6 +175,7 @@ struct elapsed_wait {
     /* The process that ended them; "": not known. */
     uint32_t ender_origin, ender_pid;
     char ender[STREAM_NAME_SIZE + 1];
+    char ender_machine[MACHINE_NAME_SIZE + 1];
 };
 
 /* A lock of a file, or one that a program keeps in its memory (WAIT_ON_LOCK), which the end of a run waited for. */

@@ -3,6 +3,7 @@
 #include "analysis/elapsed/elapsed_private.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,11 +46,33 @@ static void name_thread(const struct elapsed_analysis *analysis, struct detail *
         memcpy(detail->thread, identity->name, STREAM_NAME_SIZE);
 }
 
+static bool has_several_machines(const struct elapsed_analysis *analysis)
+{
+    for (uint32_t i = 1; i < analysis->detail_keys.count; i++)
+        if (history_machine(analysis->history, analysis->details[i].origin) !=
+            history_machine(analysis->history, analysis->details[0].origin))
+            return true;
+    return false;
+}
+
+void elapsed_machine_of(const struct elapsed_analysis *analysis, uint32_t origin,
+                        char text[MACHINE_NAME_SIZE + 1])
+{
+    const struct machine_record *machine =
+        analysis->several_machines
+            ? identities_machine(history_identities(analysis->history), origin)
+            : NULL;
+
+    snprintf(text, MACHINE_NAME_SIZE + 1, "%.*s", MACHINE_NAME_SIZE,
+             machine == NULL ? "" : machine->name);
+}
+
 int elapsed_find_labels(struct elapsed_analysis *analysis)
 {
     struct labelled processes = {0};
     int result = collect(analysis, &processes);
 
+    analysis->several_machines = has_several_machines(analysis);
     for (uint32_t i = 0; i < analysis->detail_keys.count && result == 0; i++) {
         struct detail *detail = &analysis->details[i];
         name_thread(analysis, detail);

@@ -152,6 +152,7 @@ struct wait_sum {
 
 struct elapsed_analysis {
     struct history *history;
+    bool several_machines;    /* at the end: elapsed_find_labels */
     size_t value;             /* index of the interval that ends at an event */
     struct scratch intervals; /* struct interval */
     struct lookup thread_numbers;
@@ -328,6 +329,10 @@ int elapsed_make_waits(const struct elapsed_analysis *analysis, struct elapsed *
 
 /* Command lines, and the names that threads gave themselves. After the last event, before rows are made. Returns 0 or -ENOMEM. */
 int elapsed_find_labels(struct elapsed_analysis *analysis);
+
+/* The machine of an origin, after that: its name; "": there is only one machine. */
+void elapsed_machine_of(const struct elapsed_analysis *analysis, uint32_t origin,
+                        char text[MACHINE_NAME_SIZE + 1]);
 
 /* ---- elapsed_runtimes.c ---- */
 

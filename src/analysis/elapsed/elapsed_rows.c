@@ -69,6 +69,7 @@ static void name_peer(const struct elapsed_analysis *analysis, const struct deta
     const struct detail *peer = &analysis->details[detail->peer - 1];
     memcpy(row->peer, peer->process, sizeof(row->peer));
     row->peer_pid = peer->pid;
+    elapsed_machine_of(analysis, peer->origin, row->peer_machine);
 }
 
 struct elapsed_row elapsed_row_of(const struct elapsed_analysis *analysis, const struct part *part)
@@ -86,6 +87,7 @@ struct elapsed_row elapsed_row_of(const struct elapsed_analysis *analysis, const
     memcpy(row.process, detail->process, sizeof(row.process));
     memcpy(row.thread, detail->thread, sizeof(row.thread));
     memcpy(row.label, detail->label, sizeof(row.label));
+    elapsed_machine_of(analysis, detail->origin, row.machine);
     if (part->kind == ELAPSED_NO_CPU)
         return row;
     if (part->kind == ELAPSED_IN_FLIGHT || part->kind == ELAPSED_QUEUED) {

@@ -93,6 +93,7 @@ static struct elapsed_wait wait_of(const struct elapsed_analysis *analysis,
         wait.ender_origin = ender->origin;
         wait.ender_pid = ender->pid;
         memcpy(wait.ender, ender->process, sizeof(wait.ender));
+        elapsed_machine_of(analysis, ender->origin, wait.ender_machine);
     }
     return wait;
 }

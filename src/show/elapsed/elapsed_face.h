@@ -13,7 +13,10 @@
 /* What a row stands for besides its process: "in compress (libz.so.1)", "fdatasync in fsync_fname", "to 10.0.0.1:80". */
 void elapsed_what(const struct elapsed_row *row, char text[ELAPSED_TEXT_SIZE]);
 
-#define ELAPSED_THREAD_SIZE (PROCESS_NAME_SIZE + STREAM_NAME_SIZE + 2)
+/* The process: "postgres[12]", "python3 worker.py[12]@web1". */
+void elapsed_process_text(const struct elapsed_row *row, char text[PLACED_PROCESS_SIZE]);
+
+#define ELAPSED_THREAD_SIZE (PLACED_PROCESS_SIZE + STREAM_NAME_SIZE + 2)
 
 /* The thread: "postgres[12]", "java[12] worker-*", or, if it has no name of its own, "python3[12] 17". */
 void elapsed_thread_text(const struct elapsed_row *row, char text[ELAPSED_THREAD_SIZE]);

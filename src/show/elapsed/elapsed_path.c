@@ -117,7 +117,7 @@ static int add_sum(const struct elapsed_requests *requests, const struct sum *su
                    elapsed_path_row *add, void *context)
 {
     char share[UNIT_SIZE + 1], times[OF_COUNT][UNIT_SIZE], mean[UNIT_SIZE];
-    char process[PROCESS_NAME_SIZE] = "-";
+    char process[PLACED_PROCESS_SIZE] = "-";
 
     show_percent(sum->time[OF_ALL], requests->account.time, share);
     strcat(share, "%");
@@ -125,7 +125,7 @@ static int add_sum(const struct elapsed_requests *requests, const struct sum *su
         show_duration(sum->time[of], times[of]);
     show_duration(requests->followed == 0 ? 0 : sum->time[OF_ALL] / requests->followed, mean);
     if (sum->row->pid != 0)
-        show_labelled_process(sum->row->process, sum->row->pid, sum->row->label, process);
+        elapsed_process_text(sum->row, process);
     return add(context,
                (const char *[]){share, times[OF_ALL], process, elapsed_kind_name(sum->row->kind),
                                 mean, times[OF_TYPICAL], times[OF_SLOWEST]});
@@ -204,7 +204,7 @@ json_t *elapsed_path_json(const struct elapsed_requests *requests)
 
 void elapsed_path_folded(const struct elapsed_requests *requests, FILE *file)
 {
-    char process[PROCESS_NAME_SIZE], what[ELAPSED_TEXT_SIZE];
+    char process[PLACED_PROCESS_SIZE], what[ELAPSED_TEXT_SIZE];
 
     for (size_t i = 0; i < requests->account.row_count; i++) {
         const struct elapsed_row *row = &requests->account.rows[i];
@@ -212,7 +212,7 @@ void elapsed_path_folded(const struct elapsed_requests *requests, FILE *file)
             continue;
         strcpy(process, "-");
         if (row->pid != 0)
-            show_labelled_process(row->process, row->pid, row->label, process);
+            elapsed_process_text(row, process);
         elapsed_what(row, what);
         show_frame(process, file);
         fputc(';', file);

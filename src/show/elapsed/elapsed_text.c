@@ -295,14 +295,14 @@ static int print_waits(const struct elapsed *elapsed, bool chosen, FILE *file, b
     for (size_t i = 0; i < shown && result == 0; i++) {
         const struct elapsed_wait *wait = &elapsed->waits[i];
         char time[UNIT_SIZE], count[UNIT_SIZE], longest[UNIT_SIZE], thread[ELAPSED_THREAD_SIZE];
-        char what[ELAPSED_TEXT_SIZE], ender[PROCESS_NAME_SIZE] = "-";
+        char what[ELAPSED_TEXT_SIZE], ender[PLACED_PROCESS_SIZE] = "-";
         show_duration(wait->what.time, time);
         show_count(wait->what.count, count);
         show_duration(wait->longest, longest);
         elapsed_thread_text(&wait->what, thread);
         elapsed_what(&wait->what, what);
         if (wait->ender[0] != '\0')
-            show_process(wait->ender, wait->ender_pid, ender);
+            show_placed_process(wait->ender, wait->ender_pid, "", wait->ender_machine, ender);
         result =
             table_add(&table, (const char *[]){time, count, longest, thread,
                                                elapsed_wait_name(wait->what.kind), what, ender});

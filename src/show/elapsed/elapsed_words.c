@@ -54,11 +54,11 @@ static void signal_text(const struct elapsed_row *row, char text[SIGNAL_TEXT_SIZ
 
 static void connection_text(const struct elapsed_row *row, char text[ELAPSED_TEXT_SIZE])
 {
-    char address[ENDPOINT_SIZE + 1], peer[PROCESS_NAME_SIZE] = "";
+    char address[ENDPOINT_SIZE + 1], peer[PLACED_PROCESS_SIZE] = "";
 
     show_text(row->address, ENDPOINT_SIZE, address);
     if (row->peer[0] != '\0')
-        show_process(row->peer, row->peer_pid, peer);
+        show_placed_process(row->peer, row->peer_pid, "", row->peer_machine, peer);
     snprintf(text, ELAPSED_TEXT_SIZE, "%s%s%s %s", peer, peer[0] == '\0' ? "" : ", ",
              path_kind_name(row->path_kind), address);
 }
@@ -82,16 +82,21 @@ void elapsed_what(const struct elapsed_row *row, char text[ELAPSED_TEXT_SIZE])
     }
 }
 
+void elapsed_process_text(const struct elapsed_row *row, char text[PLACED_PROCESS_SIZE])
+{
+    show_placed_process(row->process, row->pid, row->label, row->machine, text);
+}
+
 void elapsed_thread_text(const struct elapsed_row *row, char text[ELAPSED_THREAD_SIZE])
 {
     char name[STREAM_NAME_SIZE + 1];
-    char process[PROCESS_NAME_SIZE];
+    char process[PLACED_PROCESS_SIZE];
 
     if (row->pid == 0) {
         strcpy(text, "-");
         return;
     }
-    show_labelled_process(row->process, row->pid, row->label, process);
+    elapsed_process_text(row, process);
     show_text(row->thread, STREAM_NAME_SIZE, name);
     if (name[0] != '\0')
         snprintf(text, ELAPSED_THREAD_SIZE, "%s %s", process, name);

@@ -40,7 +40,7 @@ static void group_text(const struct elapsed_account *account, const struct elaps
                        char text[WHO_SIZE])
 {
     const struct elapsed_row *row = group->largest;
-    char name[STREAM_NAME_SIZE + 1], leader[PROCESS_NAME_SIZE], share[UNIT_SIZE];
+    char name[STREAM_NAME_SIZE + 1], leader[PLACED_PROCESS_SIZE], share[UNIT_SIZE];
     char thread[THREAD_SIZE];
     size_t others = group->processes - 1;
 
@@ -52,7 +52,7 @@ static void group_text(const struct elapsed_account *account, const struct elaps
                  length == 0 ? "" : " ", (int)length, script);
         return;
     }
-    show_labelled_process(group->leader->process, group->leader->pid, group->leader->label, leader);
+    elapsed_process_text(group->leader, leader);
     show_percent(group->leader_time, group->time, share);
     thread_text(account, group, thread);
     if (others == 0 || group->leader_time * 100 >= group->time * 99)
@@ -299,10 +299,10 @@ void report_say_elapsed(const struct report *report, const struct finding *findi
 /* "3 threads of app[12]", "7 flock processes" */
 static void waiters_text(const struct elapsed_lock *lock, char text[PROCESS_TEXT_SIZE])
 {
-    char process[PROCESS_NAME_SIZE], name[STREAM_NAME_SIZE + 1];
+    char process[PLACED_PROCESS_SIZE], name[STREAM_NAME_SIZE + 1];
 
     show_text(lock->what.process, STREAM_NAME_SIZE, name);
-    show_labelled_process(lock->what.process, lock->what.pid, lock->what.label, process);
+    elapsed_process_text(&lock->what, process);
     if (lock->processes > 1)
         snprintf(text, PROCESS_TEXT_SIZE, "%" PRIu32 " processes (%s)", lock->processes, name);
     else if (lock->threads > 1)
@@ -356,12 +356,12 @@ void report_say_item(const struct report *report, const struct finding *finding,
                      struct report_content *content)
 {
     const struct elapsed_item *item = finding->item;
-    char process[PROCESS_NAME_SIZE], parent[PROCESS_NAME_SIZE], name[STREAM_NAME_SIZE + 1];
+    char process[PLACED_PROCESS_SIZE], parent[PLACED_PROCESS_SIZE], name[STREAM_NAME_SIZE + 1];
     char time[UNIT_SIZE], share[UNIT_SIZE], next[UNIT_SIZE];
 
     show_text(item->process.process, STREAM_NAME_SIZE, name);
-    show_labelled_process(item->process.process, item->process.pid, item->process.label, process);
-    show_labelled_process(item->parent.process, item->parent.pid, item->parent.label, parent);
+    elapsed_process_text(&item->process, process);
+    elapsed_process_text(&item->parent, parent);
     show_duration(item->time, time);
     show_percent(item->time, report->elapsed->run.time, share);
     show_percent(item->next, report->elapsed->run.time, next);

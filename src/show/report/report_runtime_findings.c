@@ -5,6 +5,7 @@
  *      java[7] stopped its threads for 61% of 7.10 s: 4.33 s, in which it collected garbage ...
  */
 #include "analysis/findings/findings.h"
+#include "show/elapsed/elapsed_face.h"
 #include "show/report/report_face.h"
 #include "show/statistics/statistics_words.h"
 
@@ -13,11 +14,9 @@
 
 #define OF_SIZE (UNIT_SIZE + 60)
 
-static void process_of(const struct finding *finding, char text[PROCESS_NAME_SIZE])
+static void process_of(const struct finding *finding, char text[PLACED_PROCESS_SIZE])
 {
-    const struct elapsed_row *row = finding->runtime.row;
-
-    show_labelled_process(row->process, row->pid, row->label, text);
+    elapsed_process_text(finding->runtime.row, text);
 }
 
 /* "61% of 7.10 s", "61% of the time of the requests" */
@@ -62,7 +61,7 @@ static void releaser_text(const struct finding *finding, char text[BY_SIZE])
 void report_say_interpreter(const struct report *report, const struct finding *finding,
                             struct report_content *content)
 {
-    char who[PROCESS_NAME_SIZE], of[OF_SIZE], by[BY_SIZE];
+    char who[PLACED_PROCESS_SIZE], of[OF_SIZE], by[BY_SIZE];
 
     (void)report;
     process_of(finding, who);
@@ -98,7 +97,7 @@ static void stop_text(const struct finding *finding, char text[WHAT_SIZE])
 void report_say_jvm_stop(const struct report *report, const struct finding *finding,
                          struct report_content *content)
 {
-    char who[PROCESS_NAME_SIZE], of[OF_SIZE], what[WHAT_SIZE], time[UNIT_SIZE], cpu[UNIT_SIZE];
+    char who[PLACED_PROCESS_SIZE], of[OF_SIZE], what[WHAT_SIZE], time[UNIT_SIZE], cpu[UNIT_SIZE];
     char parts[2 * UNIT_SIZE + 60];
 
     (void)report;

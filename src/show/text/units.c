@@ -156,6 +156,19 @@ void show_labelled_process(const char *name, uint32_t pid, const char *label,
     snprintf(text, PROCESS_NAME_SIZE, "%s[%" PRIu32 "]", safe, pid);
 }
 
+void show_placed_process(const char *name, uint32_t pid, const char *label, const char *machine,
+                         char text[PLACED_PROCESS_SIZE])
+{
+    char safe[MACHINE_NAME_SIZE + 1];
+
+    show_labelled_process(name, pid, label, text);
+    if (machine[0] == '\0')
+        return;
+    show_text(machine, MACHINE_NAME_SIZE, safe);
+    size_t length = strlen(text);
+    snprintf(text + length, PLACED_PROCESS_SIZE - length, "@%s", safe);
+}
+
 void show_process_of(const char *name, uint32_t pid, const char *command, bool alike,
                      char text[PROCESS_NAME_SIZE])
 {
