@@ -12,31 +12,6 @@
 
 /* ---- what happens ---- */
 
-static void happens(struct conduct *conduct, const struct conduct_event *event)
-{
-    conduct->options.event(conduct->options.context, event);
-}
-
-static void said(void *context, struct remote_host *host, const char *line)
-{
-    happens(context, &(struct conduct_event){.kind = CONDUCT_SAID, .host = host, .text = line});
-}
-
-static void changed(void *context, struct remote_host *host, const char *line)
-{
-    happens(context, &(struct conduct_event){.kind = CONDUCT_CHANGED, .host = host, .text = line});
-}
-
-static void trouble(void *context, const char *line)
-{
-    happens(context, &(struct conduct_event){.kind = CONDUCT_TROUBLE, .text = line});
-}
-
-static void readable(void *context)
-{
-    happens(context, &(struct conduct_event){.kind = CONDUCT_READABLE});
-}
-
 /* An earlier controller had those up to `heard`. */
 static void say_missing(struct conduct *conduct, const struct fabric_message *message)
 {
@@ -50,13 +25,13 @@ static void say_missing(struct conduct *conduct, const struct fabric_message *me
              "%" PRIu64 " messages from the machines are missing: there was more output than the "
              "session keeps",
              missed);
-    trouble(conduct, line);
+    conduct->options.event(conduct->options.context,
+                           &(struct conduct_event){.kind = CONDUCT_TROUBLE, .text = line});
 }
 
-static void take_message(void *context, struct remote_host *host,
+static void take_message(struct conduct *conduct, struct remote_host *host,
                          const struct fabric_message *message)
 {
-    struct conduct *conduct = context;
     struct conduct_notice notice;
     struct problem problem;
     struct conduct_event event = {.kind = CONDUCT_OUTPUT, .host = host, .message = message};
@@ -71,16 +46,26 @@ static void take_message(void *context, struct remote_host *host,
         event.notice = good ? &notice : NULL;
         event.text = good ? NULL : problem.text;
     }
-    happens(conduct, &event);
+    conduct->options.event(conduct->options.context, &event);
 }
 
-static const struct remote_callbacks callbacks = {
-    .said = said,
-    .changed = changed,
-    .message = take_message,
-    .trouble = trouble,
-    .readable = readable,
-};
+static void happens(void *context, enum remote_kind kind, struct remote_host *host,
+                    const char *line, const struct fabric_message *message)
+{
+    static const enum conduct_kind kinds[REMOTE_KINDS] = {
+        [REMOTE_SAID] = CONDUCT_SAID,
+        [REMOTE_CHANGED] = CONDUCT_CHANGED,
+        [REMOTE_TROUBLE] = CONDUCT_TROUBLE,
+        [REMOTE_READABLE] = CONDUCT_READABLE,
+    };
+    struct conduct *conduct = context;
+    const struct conduct_event event = {.kind = kinds[kind], .host = host, .text = line};
+
+    if (kind == REMOTE_MESSAGE)
+        take_message(conduct, host, message);
+    else
+        conduct->options.event(conduct->options.context, &event);
+}
 
 /* ---- begin and end ---- */
 
@@ -95,7 +80,7 @@ int conduct_open(const struct conduct_options *options, struct conduct **ret_con
     conduct->options = *options;
     conduct->options.session = NULL; /* it need not outlive this call */
     conduct->patience = 1;
-    session.callbacks = &callbacks;
+    session.happens = happens;
     session.context = conduct;
     int result = remote_new(&session, &conduct->remote, problem);
     if (result < 0) {

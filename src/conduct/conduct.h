@@ -3,8 +3,8 @@
  * conduct.h: several machines, conducted from this one: what `dpm run --host`, `dpm acquire --host`, `dpm view run --host`
  * and `dpm job` have in common. It lies above remote/, which holds the connections.
  *
- *      conduct_open      a session; conduct_add: a machine of it; conduct_connect: waits until each is ready, or out
- *      conduct_ask       one question to one machine; conduct_ask_later, conduct_await: to several
+ *      conduct_open      a session; remote_add: a machine of it; conduct_connect: waits until each is ready, or out
+ *      conduct_ask       one question to one machine; conduct_ask_all: to all
  *      conduct_step      what happens: one callback
  *      conduct_end_agents, conduct_close
  *
@@ -111,11 +111,27 @@ void conduct_answers_done(struct conduct_answer *answers, size_t count);
 int conduct_ask(struct conduct *conduct, struct remote_host *host, const char *method,
                 json_t *params, json_t **ret_result, struct problem *problem);
 
+struct conduct_question {
+    const char *method;
+    /* Whether this machine is asked; NULL: each that is not out. */
+    bool (*asks)(void *context, struct remote_host *host);
+    json_t *(*params)(void *context, struct remote_host *host); /* NULL: none */
+    /* Its answer; or NULL. Once all have come, or the waiting was interrupted. */
+    void (*took)(void *context, struct remote_host *host, const struct conduct_answer *answer);
+    void *context;
+    int timeout_ms; /* 0: CONDUCT_CALL_MS */
+};
+
+/* Asks all machines side by side, and waits for all answers. Returns 0; -EINTR; -ENOMEM. */
+int conduct_ask_all(struct conduct *conduct, const struct conduct_question *question);
+
 /* ---- agents and processes ---- */
 
-/* Asks the agents of those that are ready to end, and waits. `answers`: [count]. */
-int conduct_end_agents(struct conduct *conduct, struct remote_host *const *hosts, size_t count,
-                       struct conduct_answer *answers);
+/* Asks the agents of those that are ready to end, and waits. `took` may be NULL. */
+int conduct_end_agents(struct conduct *conduct,
+                       void (*took)(void *context, struct remote_host *host,
+                                    const struct conduct_answer *answer),
+                       void *context);
 
 struct conduct_process {
     const char *recording;

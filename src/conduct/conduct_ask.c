@@ -4,7 +4,10 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#define END_MS 5000
 
 static void take_answer(void *context, struct remote_host *host, int error, int code,
                         json_t *result, const char *line)
@@ -78,15 +81,51 @@ int conduct_ask(struct conduct *conduct, struct remote_host *host, const char *m
     return 0;
 }
 
-int conduct_end_agents(struct conduct *conduct, struct remote_host *const *hosts, size_t count,
-                       struct conduct_answer *answers)
+/* ---- all ---- */
+
+int conduct_ask_all(struct conduct *conduct, const struct conduct_question *question)
 {
+    int timeout_ms = question->timeout_ms != 0 ? question->timeout_ms : CONDUCT_CALL_MS;
+    size_t count = remote_count(conduct->remote);
+    struct conduct_answer *answers = calloc(count + 1, sizeof(*answers));
+
+    if (answers == NULL)
+        return -ENOMEM;
     for (size_t i = 0; i < count; i++) {
-        answers[i] = (struct conduct_answer){.host = NULL};
-        if (hosts[i] == NULL || hosts[i]->state != REMOTE_READY)
+        struct remote_host *host = remote_at(conduct->remote, i);
+        if (question->asks == NULL ? host->state == REMOTE_OUT
+                                   : !question->asks(question->context, host))
             continue;
-        hosts[i]->ends = true;
-        conduct_ask_later(conduct, hosts[i], "agent.end", NULL, 5000, &answers[i]);
+        json_t *params =
+            question->params == NULL ? NULL : question->params(question->context, host);
+        conduct_ask_later(conduct, host, question->method, params, timeout_ms, &answers[i]);
     }
-    return conduct_await(conduct, answers, count);
+    int result = conduct_await(conduct, answers, count);
+    for (size_t i = 0; question->took != NULL && i < count; i++)
+        if (answers[i].host != NULL)
+            question->took(question->context, answers[i].host, &answers[i]);
+    conduct_answers_done(answers, count);
+    free(answers);
+    return result;
+}
+
+static bool ends(void *context, struct remote_host *host)
+{
+    bool ready = host->state == REMOTE_READY;
+
+    (void)context;
+    host->ends = host->ends || ready;
+    return ready;
+}
+
+int conduct_end_agents(struct conduct *conduct,
+                       void (*took)(void *context, struct remote_host *host,
+                                    const struct conduct_answer *answer),
+                       void *context)
+{
+    return conduct_ask_all(conduct, &(struct conduct_question){.method = "agent.end",
+                                                               .asks = ends,
+                                                               .took = took,
+                                                               .context = context,
+                                                               .timeout_ms = END_MS});
 }

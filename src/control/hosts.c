@@ -235,37 +235,58 @@ int hosts_begin(struct hosts *hosts, const char *name, struct problem *problem)
 
 /* ---- questions ---- */
 
-/* A host that refuses is left out, and its agent ends: else it would wait for us, without anything to do. */
-static void take_answer(struct hosts *hosts, struct metered_host *host,
-                        const struct conduct_answer *answer, struct remote_host **ret_refuses,
-                        void (*took)(struct hosts *hosts, struct metered_host *host,
-                                     json_t *result))
+struct asking {
+    struct hosts *hosts;
+    json_t *(*params)(struct hosts *hosts, struct metered_host *host);
+    void (*took)(struct hosts *hosts, struct metered_host *host, json_t *result);
+};
+
+static json_t *params_of(void *context, struct remote_host *remote)
 {
+    const struct asking *asking = context;
+
+    return asking->params == NULL ? NULL : asking->params(asking->hosts, remote->context);
+}
+
+/* One that refuses has its agent ended by leave_out: else it would wait for us, without anything to do. */
+static void take_answer(void *context, struct remote_host *remote,
+                        const struct conduct_answer *answer)
+{
+    const struct asking *asking = context;
+    struct metered_host *host = remote->context;
     char line[sizeof(answer->why) + 300];
 
-    *ret_refuses = NULL;
-    if (answer->host == NULL)
+    if (answer->error == -EINTR)
         return;
-    snprintf(line, sizeof(line), "%.250s: %s", host->remote->name, answer->why);
+    snprintf(line, sizeof(line), "%.250s: %s", remote->name, answer->why);
     if (answer->error == -EREMOTEIO) {
         host->refused = host->opened && answer->code != FABRIC_NONE;
         host->opened = false; /* and has recorded nothing */
-        hosts_say(hosts, NULL, line);
-        *ret_refuses = host->remote;
+        host->leaves = true;
+        hosts_say(asking->hosts, NULL, line);
     } else if (answer->error < 0) {
-        remote_leave_out(conduct_remote(hosts->conduct), host->remote, line);
-    } else if (took != NULL) {
-        took(hosts, host, answer->result);
+        remote_leave_out(conduct_remote(asking->hosts->conduct), remote, line);
+    } else if (asking->took != NULL) {
+        asking->took(asking->hosts, host, answer->result);
     }
 }
 
-static void leave_out(struct hosts *hosts, struct remote_host *const *hosts_out,
-                      struct conduct_answer *answers)
+static bool leaves(void *context, struct remote_host *remote)
 {
-    conduct_end_agents(hosts->conduct, hosts_out, hosts->count, answers);
+    const struct metered_host *host = remote->context;
+
+    (void)context;
+    remote->ends = remote->ends || host->leaves;
+    return host->leaves && remote->state == REMOTE_READY;
+}
+
+static void leave_out(struct hosts *hosts)
+{
+    conduct_ask_all(hosts->conduct, &(struct conduct_question){
+                                        .method = "agent.end", .asks = leaves, .timeout_ms = 5000});
     for (size_t i = 0; i < hosts->count; i++)
-        if (hosts_out[i] != NULL) /* why was said */
-            remote_leave_out(conduct_remote(hosts->conduct), hosts_out[i], NULL);
+        if (hosts->list[i].leaves) /* why was said */
+            remote_leave_out(conduct_remote(hosts->conduct), hosts->list[i].remote, NULL);
 }
 
 int hosts_ask(struct hosts *hosts, const char *method,
@@ -273,35 +294,18 @@ int hosts_ask(struct hosts *hosts, const char *method,
               void (*took)(struct hosts *hosts, struct metered_host *host, json_t *result),
               struct problem *problem)
 {
-    struct conduct_answer *answers = calloc(hosts->count, sizeof(*answers));
-    struct remote_host **refusing = calloc(hosts->count, sizeof(struct remote_host *));
-    int result = 0;
+    struct asking asking = {hosts, params, took};
+    const struct conduct_question question = {
+        .method = method, .params = params_of, .took = take_answer, .context = &asking};
 
-    if (answers == NULL || refusing == NULL) {
-        free(answers);
-        free(refusing);
-        return problem_set(problem, -ENOMEM, "out of memory");
-    }
     conduct_set_patience(hosts->conduct, 1);
-    for (size_t i = 0; i < hosts->count; i++) {
-        struct metered_host *host = &hosts->list[i];
-        if (host->remote->state != REMOTE_OUT)
-            conduct_ask_later(hosts->conduct, host->remote, method,
-                              params == NULL ? NULL : params(hosts, host), CONDUCT_CALL_MS,
-                              &answers[i]);
-    }
-    if (conduct_await(hosts->conduct, answers, hosts->count) < 0)
-        result = problem_set(problem, -EINTR, "interrupted (%s)", method);
-    for (size_t i = 0; result == 0 && i < hosts->count; i++)
-        take_answer(hosts, &hosts->list[i], &answers[i], &refusing[i], took);
-    conduct_answers_done(answers, hosts->count);
-    if (result == 0) {
-        leave_out(hosts, refusing, answers);
-        result = enough(hosts, "cannot meter", problem);
-    }
-    free(answers);
-    free(refusing);
-    return result;
+    int result = conduct_ask_all(hosts->conduct, &question);
+    if (result == -EINTR)
+        return problem_set(problem, result, "interrupted (%s)", method);
+    if (result < 0)
+        return problem_set(problem, result, "out of memory");
+    leave_out(hosts);
+    return enough(hosts, "cannot meter", problem);
 }
 
 /* ---- the recording ---- */

@@ -31,6 +31,7 @@
 struct metered_host {
     struct remote_host *remote;
     bool opened;     /* it has a recording */
+    bool leaves;     /* it refuses what it was asked for: its agent ends */
     bool refused;    /* it had one, of which nothing came: it may not meter what was asked for */
     bool idle;       /* no metered process lives there */
     bool settled;    /* it has said what it recorded, at the end */

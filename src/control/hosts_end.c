@@ -17,37 +17,43 @@
 
 /* ---- recordings ---- */
 
-static void take_end(struct metered_host *host, json_t *result)
+static void take_end(void *context, struct remote_host *remote, const struct conduct_answer *answer)
 {
-    json_t *trace = json_object_get(result, "trace");
+    struct metered_host *host = remote->context;
+    json_t *trace = json_object_get(answer->result, "trace");
 
+    (void)context;
+    if (answer->error < 0)
+        return;
     host->ended = host->settled = true;
     host->records = (uint64_t)json_integer_value(json_object_get(trace, "records"));
     host->lost = (uint64_t)json_integer_value(json_object_get(trace, "lost"));
     host->stored = json_is_true(json_object_get(trace, "begun"));
 }
 
+static bool is_recorded(void *context, struct remote_host *remote)
+{
+    const struct metered_host *host = remote->context;
+
+    (void)context;
+    return host->opened && remote->state != REMOTE_OUT;
+}
+
+static json_t *name_recording(void *context, struct remote_host *remote)
+{
+    (void)context;
+    (void)remote;
+    return json_pack("{s:s}", "recording", HOSTS_RECORDING);
+}
+
 /* Waits at most until the user is tired of it. */
 static void end_recordings(struct hosts *hosts)
 {
-    struct conduct_answer *answers = calloc(hosts->count, sizeof(*answers));
-
-    for (size_t i = 0; answers != NULL && i < hosts->count; i++) {
-        struct metered_host *host = &hosts->list[i];
-        if (host->opened && host->remote->state != REMOTE_OUT)
-            conduct_ask_later(hosts->conduct, host->remote, "recording.end",
-                              json_pack("{s:s}", "recording", HOSTS_RECORDING), CONDUCT_CALL_MS,
-                              &answers[i]);
-    }
     conduct_set_patience(hosts->conduct, 2);
-    if (answers != NULL)
-        conduct_await(hosts->conduct, answers, hosts->count);
-    for (size_t i = 0; answers != NULL && i < hosts->count; i++)
-        if (answers[i].came && answers[i].error == 0)
-            take_end(&hosts->list[i], answers[i].result);
-    if (answers != NULL)
-        conduct_answers_done(answers, hosts->count);
-    free(answers);
+    conduct_ask_all(hosts->conduct, &(struct conduct_question){.method = "recording.end",
+                                                               .asks = is_recorded,
+                                                               .params = name_recording,
+                                                               .took = take_end});
 }
 
 /* Names those that did not say what they recorded. */
@@ -186,18 +192,8 @@ static void tell_filters(struct hosts *hosts)
 
 static void end_agents(struct hosts *hosts)
 {
-    struct conduct_answer *answers = calloc(hosts->count, sizeof(*answers));
-    struct remote_host **all = calloc(hosts->count, sizeof(struct remote_host *));
-
-    for (size_t i = 0; all != NULL && i < hosts->count; i++)
-        all[i] = hosts->list[i].remote;
     conduct_set_patience(hosts->conduct, 2);
-    if (answers != NULL && all != NULL) {
-        conduct_end_agents(hosts->conduct, all, hosts->count, answers);
-        conduct_answers_done(answers, hosts->count);
-    }
-    free(answers);
-    free(all);
+    conduct_end_agents(hosts->conduct, NULL, NULL);
 }
 
 void hosts_abandon(struct hosts *hosts)

@@ -321,49 +321,37 @@ static void add_counts(struct monitor_counts *counts, json_t *result)
         *sums[i].sum += (uint64_t)json_integer_value(json_object_get(result, sums[i].key));
 }
 
-static void end_monitors(struct view_hosts *hosts, struct conduct_answer *answers,
-                         struct monitor_counts *counts)
+static void took_end(void *context, struct remote_host *remote, const struct conduct_answer *answer)
 {
-    for (size_t i = 0; i < hosts->count; i++)
-        if (hosts->list[i].remote->state == REMOTE_READY)
-            conduct_ask_later(hosts->conduct, hosts->list[i].remote, "view.end", NULL, VIEW_CALL_MS,
-                              &answers[i]);
-    conduct_await(hosts->conduct, answers, hosts->count);
-    for (size_t i = 0; i < hosts->count; i++)
-        if (answers[i].error < 0)
-            command_say("%s: %s", hosts->list[i].remote->name, answers[i].why);
-        else if (answers[i].result != NULL)
-            add_counts(counts, answers[i].result);
-    conduct_answers_done(answers, hosts->count);
+    if (answer->error < 0)
+        command_say("%s: %s", remote->name, answer->why);
+    else
+        add_counts(context, answer->result);
 }
 
-static void end_agents(struct view_hosts *hosts, struct conduct_answer *answers)
+static bool is_ready(void *context, struct remote_host *remote)
 {
-    struct remote_host **all = calloc(hosts->count, sizeof(struct remote_host *));
-
-    for (size_t i = 0; all != NULL && i < hosts->count; i++) {
-        all[i] = hosts->list[i].remote;
-        all[i]->ends = true;
-    }
-    if (all != NULL)
-        conduct_end_agents(hosts->conduct, all, hosts->count, answers);
-    conduct_answers_done(answers, hosts->count);
-    free(all);
+    (void)context;
+    return remote->state == REMOTE_READY;
 }
 
 void view_hosts_end(struct view_hosts *hosts, struct monitor_counts *counts)
 {
     if (hosts == NULL)
         return;
-    struct conduct_answer *answers = calloc(hosts->count + 1, sizeof(*answers));
     for (size_t i = 0; i < hosts->count; i++)
         hosts->list[i].ended = true;
-    if (answers != NULL && hosts->conduct != NULL && counts != NULL)
-        end_monitors(hosts, answers, counts);
+    if (hosts->conduct != NULL && counts != NULL)
+        conduct_ask_all(hosts->conduct, &(struct conduct_question){.method = "view.end",
+                                                                   .asks = is_ready,
+                                                                   .took = took_end,
+                                                                   .context = counts,
+                                                                   .timeout_ms = VIEW_CALL_MS});
     hosts->central = NULL;
-    if (answers != NULL && hosts->conduct != NULL)
-        end_agents(hosts, answers);
-    free(answers);
+    for (size_t i = 0; i < hosts->count; i++)
+        hosts->list[i].remote->ends = true;
+    if (hosts->conduct != NULL)
+        conduct_end_agents(hosts->conduct, NULL, NULL);
     conduct_close(hosts->conduct);
     for (size_t i = 0; i < hosts->count; i++)
         json_decref(hosts->list[i].steps);

@@ -94,7 +94,7 @@ int jobs_error(struct jobs *jobs, const char *format, ...)
 
 /* ---- what happens ---- */
 
-static struct job_machine *machine_of(const struct jobs *jobs, const struct remote_host *host)
+struct job_machine *jobs_machine_of(const struct jobs *jobs, const struct remote_host *host)
 {
     for (size_t i = 0; i < jobs->machine_count; i++)
         if (jobs->machines[i]->host == host)
@@ -214,7 +214,7 @@ static void take_signal(struct jobs *jobs)
 
 static void take_message(struct jobs *jobs, const struct conduct_event *event)
 {
-    struct job_machine *machine = machine_of(jobs, event->host);
+    struct job_machine *machine = jobs_machine_of(jobs, event->host);
     struct job_process *process =
         machine == NULL ? NULL : jobs_find_process(jobs, machine, event->message->pid);
 

@@ -7,8 +7,6 @@
  */
 #include "job/job_private.h"
 
-#define LISTING_MS 10000
-
 static struct job *job_of_recording(const struct jobs *jobs, const char *recording)
 {
     for (size_t i = 0; i < jobs->count; i++)
@@ -116,30 +114,34 @@ static void set_flags_of_adopted(struct jobs *jobs)
     }
 }
 
+static bool is_unsure(void *context, struct remote_host *host)
+{
+    const struct job_machine *machine = jobs_machine_of(context, host);
+
+    return machine != NULL && machine->unsure && host->state == REMOTE_READY;
+}
+
+static void take_answer(void *context, struct remote_host *host,
+                        const struct conduct_answer *answer)
+{
+    struct job_machine *machine = jobs_machine_of(context, host);
+    json_t *list = json_object_get(answer->result, "processes");
+
+    if (json_is_array(list)) {
+        machine->unsure = false;
+        take_listing(context, machine, list);
+    } else if (answer->result != NULL) {
+        jobs_distrust(context, machine, "process.list: \"processes\" is not an array");
+    }
+}
+
 void jobs_look_again(struct jobs *jobs)
 {
-    struct conduct_answer *answers = calloc(jobs->machine_count + 1, sizeof(*answers));
-
-    if (answers == NULL)
-        return;
-    for (size_t i = 0; i < jobs->machine_count; i++) {
-        struct job_machine *machine = jobs->machines[i];
-        if (!machine->unsure || machine->host == NULL || machine->host->state != REMOTE_READY)
-            continue;
-        conduct_ask_later(jobs->conduct, machine->host, "process.list", NULL, LISTING_MS,
-                          &answers[i]);
-    }
-    jobs_await(jobs, answers, jobs->machine_count);
-    for (size_t i = 0; i < jobs->machine_count; i++) {
-        json_t *list = json_object_get(answers[i].result, "processes");
-        if (json_is_array(list)) {
-            jobs->machines[i]->unsure = false;
-            take_listing(jobs, jobs->machines[i], list);
-        } else if (answers[i].result != NULL) {
-            jobs_distrust(jobs, jobs->machines[i], "process.list: \"processes\" is not an array");
-        }
-    }
-    conduct_answers_done(answers, jobs->machine_count);
-    free(answers);
+    conduct_ask_all(jobs->conduct, &(struct conduct_question){.method = "process.list",
+                                                              .asks = is_unsure,
+                                                              .took = take_answer,
+                                                              .context = jobs,
+                                                              .timeout_ms = 10000});
+    jobs_doubt(jobs);
     set_flags_of_adopted(jobs);
 }

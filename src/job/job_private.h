@@ -107,6 +107,9 @@ struct jobs {
 void jobs_happen(void *context, const struct conduct_event *event);
 void jobs_work(void *context);
 
+/* NULL: there is none. */
+struct job_machine *jobs_machine_of(const struct jobs *jobs, const struct remote_host *host);
+
 /* Prints a result: into the sink. */
 void jobs_print(struct jobs *jobs, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

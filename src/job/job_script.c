@@ -40,32 +40,24 @@ static size_t count_active(const struct jobs *jobs)
     return active;
 }
 
+static void took_end(void *context, struct remote_host *host, const struct conduct_answer *answer)
+{
+    if (answer->error < 0)
+        jobs_error(context, "%s: %s; its agent may stay there for 24 h", host->name, answer->why);
+}
+
 /* Nothing is left to control: machines, server and session end. */
 static void end_session(struct jobs *jobs)
 {
-    size_t count = jobs->machine_count;
-    struct conduct_answer *answers = calloc(count + 1, sizeof(*answers));
-    struct remote_host **hosts = calloc(count + 1, sizeof(struct remote_host *));
-
-    for (size_t i = 0; hosts != NULL && i < count; i++) {
-        struct job_machine *machine = jobs->machines[i];
-        hosts[i] = machine->host;
+    for (size_t i = 0; i < jobs->machine_count; i++) {
+        const struct job_machine *machine = jobs->machines[i];
         if (machine->has_agent && (machine->host == NULL || machine->host->state != REMOTE_READY))
             jobs_error(jobs, "%s is not connected: an agent there ends by itself within 24 h",
                        machine->name);
     }
     /* an interrupted wait for filters must not leave agents behind */
     conduct_set_patience(jobs->conduct, 1);
-    if (answers != NULL && hosts != NULL)
-        conduct_end_agents(jobs->conduct, hosts, count, answers);
-    for (size_t i = 0; answers != NULL && i < count; i++)
-        if (answers[i].error < 0)
-            jobs_error(jobs, "%s: %s; its agent may stay there for 24 h", jobs->machines[i]->name,
-                       answers[i].why);
-    if (answers != NULL)
-        conduct_answers_done(answers, count);
-    free(answers);
-    free(hosts);
+    conduct_end_agents(jobs->conduct, took_end, jobs);
     remote_end(conduct_remote(jobs->conduct));
     jobs->ended = true;
 }

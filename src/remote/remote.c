@@ -19,6 +19,12 @@
 #define IDLE_MORE    300 /* after the agents, which end by themselves */
 #define SITE_BYTES   (2ull << 30)
 
+static void happens(struct remote *remote, enum remote_kind kind, struct remote_host *host,
+                    const char *line)
+{
+    remote->options.happens(remote->options.context, kind, host, line, NULL);
+}
+
 /* ---- begin and end ---- */
 
 /* Without a controller the server ends after a while: not before the agents do. */
@@ -160,7 +166,7 @@ static void remove_session(struct remote *remote)
     if (remote->site != NULL && remote->has_streams) {
         result = fabric_remove_streams(remote->fabric, &problem);
         if (result < 0)
-            remote->options.callbacks->trouble(remote->options.context, problem.text);
+            happens(remote, REMOTE_TROUBLE, NULL, problem.text);
     } else if (remote->site == NULL) {
         fabric_server_detach(remote->server);
         remote->server = NULL;
@@ -320,6 +326,16 @@ int remote_reach(struct remote *remote, const char *rsh, const char *dpm, struct
     return 0;
 }
 
+size_t remote_count(const struct remote *remote)
+{
+    return remote->count;
+}
+
+struct remote_host *remote_at(const struct remote *remote, size_t index)
+{
+    return remote->hosts[index];
+}
+
 size_t remote_count_in(const struct remote *remote, enum remote_state state)
 {
     size_t count = 0;
@@ -338,7 +354,6 @@ void remote_leave_out(struct remote *remote, struct remote_host *host, const cha
 
 static void take_message(struct remote *remote, const struct fabric_message *message)
 {
-    const struct remote_callbacks *callbacks = remote->options.callbacks;
     struct remote_host *host;
 
     switch (message->kind) {
@@ -349,14 +364,14 @@ static void take_message(struct remote *remote, const struct fabric_message *mes
     case FABRIC_OUTPUT:
         host = find_machine(remote, message->machine);
         if (host != NULL)
-            callbacks->message(remote->options.context, host, message);
+            remote->options.happens(remote->options.context, REMOTE_MESSAGE, host, NULL, message);
         break;
     case FABRIC_STATE:
         if (message->state != FABRIC_CONNECTED)
-            callbacks->trouble(remote->options.context, message->text);
+            happens(remote, REMOTE_TROUBLE, NULL, message->text);
         break;
     case FABRIC_TROUBLE:
-        callbacks->trouble(remote->options.context, message->text);
+        happens(remote, REMOTE_TROUBLE, NULL, message->text);
         break;
     default:
         break;
@@ -391,7 +406,7 @@ void remote_poll(struct remote *remote, int timeout_ms)
         count += link_files(remote->hosts[i], remote->files + count);
     poll(remote->files, count, timeout_ms < SOON ? timeout_ms : SOON);
     if (remote->files[0].revents & POLLIN)
-        remote->options.callbacks->readable(remote->options.context);
+        happens(remote, REMOTE_READABLE, NULL, NULL);
     take_messages(remote);
     for (size_t i = 0; i < remote->count; i++)
         link_step(remote, remote->hosts[i]);

@@ -64,19 +64,19 @@ struct remote_host {
     struct remote_link *link; /* ours */
 };
 
-struct remote_callbacks {
-    /* A line of the remote shell's standard error. */
-    void (*said)(void *context, struct remote_host *host, const char *line);
-    /* The state is another one: now READY, AWAY or OUT. `line` says why, beginning with the host's name; NULL: READY
-     * for the first time. */
-    void (*changed)(void *context, struct remote_host *host, const char *line);
-    /* A NOTICE or OUTPUT. */
-    void (*message)(void *context, struct remote_host *host, const struct fabric_message *message);
-    /* The controller's own connection: what the server refuses, or that it is away. */
-    void (*trouble)(void *context, const char *line);
-    /* The descriptor of the options is readable. */
-    void (*readable)(void *context);
+enum remote_kind {
+    REMOTE_SAID,    /* `line`: of the remote shell's standard error */
+    REMOTE_CHANGED, /* the state is another one: now READY, AWAY or OUT. `line` says why, beginning with the host's name; NULL:
+                      * READY for the first time */
+    REMOTE_MESSAGE, /* a NOTICE or OUTPUT */
+    REMOTE_TROUBLE, /* `line`: of the controller's own connection: what the server refuses, or that it is away */
+    REMOTE_READABLE, /* the descriptor of the options is */
+    REMOTE_KINDS,
 };
+
+/* What happens; `host` NULL: it is no host's. */
+typedef void (*remote_event)(void *context, enum remote_kind kind, struct remote_host *host,
+                             const char *line, const struct fabric_message *message);
 
 struct remote_options {
     const char *session; /* a valid name, which no session has yet, unless `attach` */
@@ -97,7 +97,7 @@ struct remote_options {
     bool
         direct; /* on this machine, as remote_is_here has it, the agent is started without the remote shell */
     uint64_t listen_from; /* notices and output: from this number of the stream on; 0: all */
-    const struct remote_callbacks *callbacks;
+    remote_event happens;
     void *context;
 };
 
@@ -132,14 +132,18 @@ struct fabric *remote_fabric(struct remote *remote);
 int remote_tell_filters(struct remote *remote, const char *method, json_t *params,
                         struct problem *problem);
 
-/* Begins to connect to a host. The host's state is REMOTE_OUT if the shell cannot be started; callbacks->changed is
- * called. A name that was added is found again; if the host is out, it is tried again. Errors, with a line in `problem`: -EEXIST: another name makes the
+/* Begins to connect to a host. The host's state is REMOTE_OUT if the shell cannot be started; REMOTE_CHANGED comes
+ * then. A name that was added is found again; if the host is out, it is tried again. Errors, with a line in `problem`: -EEXIST: another name makes the
  * same name of a machine; -ENOMEM. */
 int remote_add(struct remote *remote, const char *name, struct remote_host **ret_host,
                struct problem *problem);
 
 /* How hosts are reached from now on: as of remote_options; NULL: as it is. Returns 0 or -ENOMEM with a line in `problem`. */
 int remote_reach(struct remote *remote, const char *rsh, const char *dpm, struct problem *problem);
+
+/* All that were added, in that order. */
+size_t remote_count(const struct remote *remote);
+struct remote_host *remote_at(const struct remote *remote, size_t index);
 
 /* How many hosts have this state. */
 size_t remote_count_in(const struct remote *remote, enum remote_state state);

@@ -22,7 +22,7 @@ static void change(struct remote *remote, struct remote_host *host, enum remote_
                    const char *line)
 {
     host->state = state;
-    remote->options.callbacks->changed(remote->options.context, host, line);
+    remote->options.happens(remote->options.context, REMOTE_CHANGED, host, line, NULL);
 }
 
 static const char *const agent[] = {"agent", NULL};
@@ -168,7 +168,7 @@ static void say(void *context, const char *line)
     struct saying *saying = context;
     const struct remote_options *options = &saying->remote->options;
 
-    options->callbacks->said(options->context, saying->host, line);
+    options->happens(options->context, REMOTE_SAID, saying->host, line, NULL);
 }
 
 static char *text_of(json_t *object, const char *key)
