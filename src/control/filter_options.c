@@ -280,8 +280,8 @@ int filter_options_check(const struct filter_asked *asked)
     if ((asked->custom != NULL || asked->program_words > 0) &&
         (!asked->stores || asked->limits.newest))
         return command_usage_error("filter",
-                                   "--filter and --program read what is stored: they go with "
-                                   "--store all only");
+                                   "--%s reads what is stored: it goes with --store all only",
+                                   asked->custom != NULL ? "filter" : "program");
     if (asked->place.relayed != NULL && !fabric_name_valid(asked->place.relayed))
         return command_usage_error("filter", "--relayed: only --host starts such a filter");
     if (!fabric_name_valid(asked->from))
