@@ -56,11 +56,8 @@ void live_free(struct live *live)
 static int add(void *self, const struct history_event *event, struct problem *problem)
 {
     struct live *live = self;
-    uint64_t time = live_common_time(live, event->event.origin, event->event.header->time);
 
     (void)problem;
-    if (time > live->latest)
-        live->latest = time;
     live->records++;
     int result = statistics_add(live->statistics, event);
     return result == 0 ? live_waits_add(live, event) : result;
@@ -71,9 +68,19 @@ struct analysis live_analysis(struct live *live)
     return (struct analysis){.name = "the snapshots", .self = live, .add = add};
 }
 
+/* Asked again each time, since clocks become known. */
 uint64_t live_time(const struct live *live)
 {
-    return live->latest;
+    const struct live_waits *waits = &live->waits;
+    uint64_t latest = 0;
+
+    for (uint32_t i = 0; i < waits->origin_count; i++) {
+        uint64_t time =
+            waits->origins[i].seen ? live_common_time(live, i, waits->origins[i].latest) : 0;
+        if (time > latest)
+            latest = time;
+    }
+    return latest;
 }
 
 /* ---- which rows ---- */
@@ -302,6 +309,7 @@ int live_take(struct live *live, uint32_t origins, uint64_t time, bool last)
         free(snapshot);
         return result;
     }
+    live->latest = live_time(live);
     if (time < live->latest)
         time = live->latest;
     shift(live, now);

@@ -117,7 +117,7 @@ struct live {
     struct live_choice choice;
     struct live_snapshot *kept[LIVE_KEPT_MOST]; /* the latest first */
     size_t kept_count, kept_bytes;
-    uint64_t latest; /* by the first origin's clock: of the latest event */
+    uint64_t latest; /* by the first origin's clock: live_time at the latest snapshot */
     uint64_t records, taken_records;
     uint64_t reader;   /* ns of CPU time of this program, when it began */
     uint64_t taken_at; /* CLOCK_MONOTONIC */

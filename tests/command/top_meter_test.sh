@@ -54,6 +54,7 @@ check "... messages of all intervals are those of the whole" jq -es \
 check "... the report is on standard error" grep -q '^Processes' err
 
 # a reader that never reads: the recording does not wait for it
+# shellcheck disable=SC2217 # it only holds the pipe open
 sleep 1000 < lines &
 reader=$!
 "$dpm" acquire --name load --store none --duration 2s --interval 1ms --json > lines 2> err
