@@ -73,6 +73,10 @@ static void print_rule(const struct rules *rules, uint32_t rule)
         printf("    %-*s  %s\n", width, shown, where);
     }
     print_discards(rules, rule);
+    for (uint32_t i = 0; rules_note(rules, rule, i, words); i++) {
+        show_text(words, sizeof(words), shown);
+        printf("    note: %s\n", shown);
+    }
 }
 
 static int check_rules(const char *file)

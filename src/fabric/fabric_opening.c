@@ -162,6 +162,21 @@ static natsStatus subscribe(struct fabric *fabric, natsSubscription **ret_subscr
     return status;
 }
 
+#define PAYLOAD_LEAST 69632 /* bytes: a packet of a trace, with its headers */
+
+/* A server that takes only smaller messages would refuse packets one by one. */
+static int check_payload(const struct fabric *fabric, struct problem *problem)
+{
+    int64_t most = natsConnection_GetMaxPayload(fabric->connection);
+
+    if (most >= PAYLOAD_LEAST)
+        return 0;
+    return problem_set(problem, -E2BIG,
+                       "the server at %s takes messages of at most %" PRId64
+                       " bytes, and packets of traces need %d: increase its max_payload",
+                       fabric->where, most, PAYLOAD_LEAST);
+}
+
 static int connect_now(struct fabric *fabric, int timeout_ms, struct problem *problem)
 {
     char subject[FABRIC_SUBJECT_SIZE];
@@ -179,7 +194,8 @@ static int connect_now(struct fabric *fabric, int timeout_ms, struct problem *pr
         status = natsConnection_JetStream(&fabric->jetstream, fabric->connection, NULL);
     if (status == NATS_OK) /* the server knows the subscriptions when this returns */
         status = natsConnection_FlushTimeout(fabric->connection, timeout_ms);
-    return status == NATS_OK ? 0 : connect_problem(fabric, status, problem);
+    return status == NATS_OK ? check_payload(fabric, problem)
+                             : connect_problem(fabric, status, problem);
 }
 
 static int make_descriptors(struct fabric *fabric)

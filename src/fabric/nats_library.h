@@ -23,6 +23,7 @@
     F(natsConnection_Destroy)                                                                      \
     F(natsConnection_FlushTimeout)                                                                 \
     F(natsConnection_GetLastError)                                                                 \
+    F(natsConnection_GetMaxPayload)                                                                \
     F(natsConnection_JetStream)                                                                    \
     F(natsConnection_Publish)                                                                      \
     F(natsConnection_PublishMsg)                                                                   \
@@ -112,6 +113,7 @@ union nats_bucket {
 #define natsConnection_Destroy                  nats_library.natsConnection_Destroy
 #define natsConnection_FlushTimeout             nats_library.natsConnection_FlushTimeout
 #define natsConnection_GetLastError             nats_library.natsConnection_GetLastError
+#define natsConnection_GetMaxPayload            nats_library.natsConnection_GetMaxPayload
 #define natsConnection_JetStream                nats_library.natsConnection_JetStream
 #define natsConnection_Publish                  nats_library.natsConnection_Publish
 #define natsConnection_PublishMsg               nats_library.natsConnection_PublishMsg

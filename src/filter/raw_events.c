@@ -211,7 +211,8 @@ static int describe_process(struct raw_events *events, const struct raw_record *
         .start = raw->time,
     };
 
-    process->stream = ++events->streams;
+    if (process->stream == 0)
+        process->stream = ++events->streams;
     stream.header.stream = stream.process = process->stream;
     number_text(process->number, base, stream.name, sizeof(stream.name));
     if (name != NULL) {
@@ -235,6 +236,24 @@ static struct process *process_of(struct raw_events *events, const struct raw_re
     process->number = number;
     process->parent = parent;
     return describe_process(events, raw, process, base) < 0 ? NULL : process;
+}
+
+/* A record that is no event, but names a process. Returns 1 if it does, 0, or -ENOMEM. */
+static int name_process(struct raw_events *events, const struct raw_record *raw)
+{
+    const struct description_field *field;
+    uint64_t number;
+
+    if (descriptions_meaning(events->records->descriptions, raw->type, MEANS_NAME) == NULL ||
+        !raw_number(events->records, raw, MEANS_PROCESS, &number, &field))
+        return 0;
+    uint32_t streams = events->streams;
+    struct process *process = process_of(events, raw, number, field->base, 0);
+    if (process == NULL)
+        return -ENOMEM;
+    if (events->streams == streams && describe_process(events, raw, process, field->base) < 0)
+        return -ENOMEM;
+    return 1;
 }
 
 /* ---- paths ---- */
@@ -471,8 +490,13 @@ static int fill_body(struct raw_events *events, size_t index, const struct proce
     raw_number(events->records, raw, MEANS_BYTES, &number, NULL);
     record->message.bytes = number > UINT32_MAX ? UINT32_MAX : (uint32_t)number;
     struct end *end = end_of(events, raw, raw->time, is_receiving(raw->type->event), &result);
-    if (end == NULL && result == 0 && raw->type->event == EVENT_RECEIVECALL)
+    if (end == NULL && result == 0 && raw->type->event == EVENT_RECEIVECALL) {
         end = called_end(events, index, &result);
+        if (end == NULL && result == 0) { /* of no path: it received nothing any more */
+            record->any.system_call = UINT16_MAX;
+            return 1;
+        }
+    }
     if (end != NULL)
         place_message(events, end, record);
     return end != NULL ? 1 : result;
@@ -498,8 +522,10 @@ int raw_events_make(struct raw_events *events, size_t index, uint64_t *ret_absen
     uint64_t number;
 
     *ret_absent = 0;
-    if (raw->type->event == 0)
-        return leave_out(events, raw);
+    if (raw->type->event == 0) {
+        int named = name_process(events, raw);
+        return named == 0 ? leave_out(events, raw) : named < 0 ? out_of_memory(problem) : 0;
+    }
     if (by_process) {
         acting(events, raw, &number, &field);
         process = process_of(events, raw, number, field->base, 0);

@@ -138,6 +138,10 @@ char *rules_source(const struct rules *rules);
 bool rules_explain(const struct rules *rules, uint32_t rule, uint32_t index,
                    char ret_words[RULE_WORDS_SIZE], const char **ret_where);
 
+/* What in the rule is likely not meant so: index 0, 1 ...; false after the last. */
+bool rules_note(const struct rules *rules, uint32_t rule, uint32_t index,
+                char ret_words[RULE_WORDS_SIZE]);
+
 /* The names of the fields that the rule discards from this type: "procTime, PC"; "": none. */
 void rules_discard_words(const struct rules *rules, uint32_t rule, unsigned type,
                          char ret_words[RULE_WORDS_SIZE]);

@@ -109,3 +109,78 @@ void rules_discard_words(const struct rules *rules, uint32_t rule, unsigned type
         length = strlen(ret_words);
     }
 }
+
+/* ---- what is likely a mistake ---- */
+
+/* A number, written as such, for a type: the papers' traces number types in their own ways. */
+static bool is_bare_type(const struct said *said)
+{
+    return said->field.place == RULE_TYPE && !said->has_other && said->value[0] != '\0' &&
+           said->value[strspn(said->value, "0123456789")] == '\0' &&
+           event_type((unsigned)said->number) != NULL;
+}
+
+/* Narrows the values that a field may have. */
+static void narrow(const struct said *said, uint64_t *low, uint64_t *high, bool *none)
+{
+    uint64_t number = said->number;
+    bool below = said->relation == RULE_LESS, above = said->relation == RULE_GREATER;
+
+    *none = *none || (below && number == 0) || (above && number == UINT64_MAX);
+    if (said->relation == RULE_EQUAL || said->relation == RULE_AT_LEAST || above)
+        *low = number + above > *low ? number + above : *low;
+    if (said->relation == RULE_EQUAL || said->relation == RULE_AT_MOST || below)
+        *high = number - below < *high ? number - below : *high;
+    *none = *none || *low > *high;
+}
+
+/* Whether the conditions on a field, the first of which has this index, exclude each other. */
+static bool contradicts(const struct said *said, uint32_t index, uint32_t count)
+{
+    uint64_t low = 0, high = UINT64_MAX;
+    bool none = false;
+
+    for (uint32_t i = 0; i < count; i++) {
+        if (strcmp(said[i].field.name, said[index].field.name) != 0)
+            continue;
+        if (i < index || !said[i].is_number || said[i].has_other || said[i].relation == RULE_ANY ||
+            said[i].field.number.is_signed)
+            return false;
+        narrow(&said[i], &low, &high, &none);
+    }
+    return none;
+}
+
+bool rules_note(const struct rules *rules, uint32_t rule, uint32_t index,
+                char ret_words[RULE_WORDS_SIZE])
+{
+    const struct rule_about *about = &rules->about[rule];
+    const struct said *said = &rules->said[about->first];
+
+    for (uint32_t i = 0; i < about->count; i++) {
+        const char *name = said[i].field.name;
+        bool notes[] = {
+            contradicts(said, i, about->count),
+            is_bare_type(&said[i]),
+            said[i].field.place != RULE_RAW && strcmp(name, "code") == 0,
+        };
+        for (unsigned kind = 0; kind < ARRAY_SIZE(notes); kind++) {
+            if (!notes[kind] || index-- > 0)
+                continue;
+            if (kind == 0)
+                snprintf(ret_words, RULE_WORDS_SIZE,
+                         "the rule accepts nothing: no %s fulfils all its conditions", name);
+            else if (kind == 1)
+                snprintf(ret_words, RULE_WORDS_SIZE,
+                         "%s is DPM's own number of %s; other systems, and the papers' figures, "
+                         "number types in other ways",
+                         said[i].value, event_type((unsigned)said[i].number)->name);
+            else
+                snprintf(ret_words, RULE_WORDS_SIZE,
+                         "code is a signal's here; the code of a message in the papers' figures is "
+                         "in no trace of DPM's own");
+            return true;
+        }
+    }
+    return false;
+}

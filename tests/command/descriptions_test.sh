@@ -119,6 +119,38 @@ echo 'nosuch=3;' > wrong.rules
 fails "an unknown field" 1 "wrong.rules:1:1: 'nosuch': expected the name of a field" \
     "$dpm" filter --descriptions "$demos" -r wrong.rules demos.raw -o x
 
+# ---- names, and waits ----
+
+# Fields named from and to; a name in a record that is no event, after the process's first record; and waits that no receive
+# ends.
+cat > named.descriptions << 'END'
+set system="X", timeUnit=ms;
+header 0,   machine,0,4,16  traceType,4,4,10  time,8,4,10  procTime,12,4,10;
+SENDMESSAGE 1,  from,0,4,16  to,4,4,16  channel,8,4,10;
+RECEIVECALL 2,  task,0,4,16:process;
+RECEIVEMESSAGE 3,  from,0,4,16  to,4,4,16  channel,8,4,10;
+WHO 9:none, task,0,4,16:process  what,4,16,text:name;
+END
+/usr/bin/python3 - > named.raw << 'END'
+import struct, sys
+def record(kind, time, *body):
+    sys.stdout.buffer.write(struct.pack("<IIII", 1, kind, time, 0) + b"".join(body))
+def number(*values):
+    return struct.pack("<%dI" % len(values), *values)
+record(2, 1, number(0x20))
+record(1, 2, number(0x10, 0x20, 0))
+record(3, 3, number(0x10, 0x20, 0))
+record(9, 4, number(0x20), b"server".ljust(16, b"\0"))
+record(2, 5, number(0x20))
+record(2, 6, number(0x30))
+END
+runs "fields named from and to, and names" "$dpm" filter --descriptions named.descriptions named.raw -o named
+check_equal "... nothing is left out" "dpm: named.raw: 5 events, 1 machine; written to named" "$(cat err)"
+check_equal "... the process has its name" "10 server 1" \
+    "$("$dpm" stats named 2> err | awk '/^Who sent to whom/ { getline; getline; sub(/\[.*/, "", $1); sub(/\[.*/, "", $2); print $1, $2, $3 }')"
+check_equal "... waits without a receive are waits" 3 "$("$dpm" dump --type receivecall named 2> err | wc -l)"
+check_not "... in no system call" sh -c '"$1" dump --type receivecall named 2> err | grep -q ", in "' - "$dpm"
+
 # ---- mistakes ----
 
 fails "no output" 2 'filter: name the trace to write: -o TRACE' "$dpm" filter --descriptions "$demos" demos.raw

@@ -30,6 +30,18 @@ Rule 3, line 3: accepts nothing: no type of event has all these fields
 : > none.rules
 runs "no rules" "$dpm" rules check none.rules
 check_equal "... accept everything" "No rules: everything is accepted." "$(cat out)"
+cat > meant.rules << 'END'
+size>10, size<5;
+size>=4, size<=4, bytes<9;
+type=8, code=3;
+type=connect;
+size>0, size<1;
+END
+"$dpm" rules check meant.rules > out
+check_equal "what is likely not meant so is noted" "    note: the rule accepts nothing: no size fulfils all its conditions
+    note: 8 is DPM's own number of CONNECT; other systems, and the papers' figures, number types in other ways
+    note: code is a signal's here; the code of a message in the papers' figures is in no trace of DPM's own
+    note: the rule accepts nothing: no size fulfils all its conditions" "$(grep note: out)"
 echo 'type=send' > open.rules
 fails "a mistake has a line and a column" 1 \
     "open.rules:2:1: the text ends: expected ',' and another condition, or ';'" "$dpm" rules check open.rules

@@ -94,7 +94,8 @@ static void print_any(const struct record_face *face, const struct event *event)
     else
         print_path(face, identities_path(face->identities, event->origin, record->any.only_path),
                    record->any.only_path);
-    fprintf(face->file, ", in %s", call);
+    if (any_call(record) != NO_SYSTEM_CALL)
+        fprintf(face->file, ", in %s", call);
     if (any_limit(record) == 0 || any_limit(record) == UINT64_MAX)
         return;
     show_duration(any_limit(record), limit);
