@@ -193,7 +193,7 @@ pairs > account
 cp account hosts.account
 check_account
 check "what is said first is true: the second back end sleeps" \
-    test -n "$(first_finding | grep "Time .* of the time of .* requests .*\[$slow\] slept until a timer ended (clock_nanosleep)")"
+    test -n "$(first_finding | grep "Time .* of the time of .* requests .*\[$slow\]@app1 slept until a timer ended (clock_nanosleep)")"
 check_equal "... for as long as it was told to, each time" yes "$(jq -r --argjson pid "$slow" '
     .processes[] | select(.pid == $pid and .machine == "app1") | if .sent.messages == '$((4 * requests))' then "yes" else .sent.messages end' stats.json)"
 end_site
