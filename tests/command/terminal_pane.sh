@@ -7,14 +7,15 @@
 #   types Tab / q Enter             keys, by their names in tmux
 #   pane_end
 
-pane_name=dpm-$$
+pane_count=0
 pane_tmux() {
-    tmux -L "$pane_name" -f /dev/null "$@"
+    tmux -L "dpm-$$-$pane_count" -f /dev/null "$@"
 }
 
 # pane COLUMNS LINES COMMAND...: pane_process is the command.
 pane() {
     pane_columns=$1 pane_lines=$2
+    pane_count=$((pane_count + 1)) # each has a server of its own: the one before may not be gone yet
     shift 2
     pane_tmux new-session -d -s test -x "$pane_columns" -y "$pane_lines" -- env TERM=screen-256color LC_ALL=C.UTF-8 "$@"
     pane_tmux set-option -g remain-on-exit on > /dev/null
