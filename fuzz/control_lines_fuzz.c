@@ -49,44 +49,14 @@ static void note(void *context, const char *line)
 
 /* ---- the machine ---- */
 
-static int link_open(void *self, uint32_t row, uint32_t view, const struct view_plan *plan,
-                     struct problem *problem)
+static int link_step(void *self, const struct row_step *step, struct problem *problem)
 {
-    (void)self, (void)row, (void)view, (void)plan, (void)problem;
+    (void)problem;
+    if (step->kind == STEP_READ)
+        ((struct client *)self)->asked++;
+    if (step->kind == STEP_TURN || step->kind == STEP_CONSTANT)
+        PROMISE(step->view < 2 && step->index < 2);
     return 0;
-}
-
-static void link_close(void *self, uint32_t row)
-{
-    (void)self, (void)row;
-}
-
-static void link_bind(void *self, uint32_t row, uint32_t entity, pid_t pid)
-{
-    (void)self, (void)row, (void)entity, (void)pid;
-}
-
-static void link_entity(void *self, uint32_t row, uint32_t entity)
-{
-    (void)self, (void)row, (void)entity;
-}
-
-static void link_read(void *self, uint32_t row, uint32_t entity)
-{
-    (void)row, (void)entity;
-    ((struct client *)self)->asked++;
-}
-
-static void link_turn(void *self, uint32_t view, bool on)
-{
-    (void)self, (void)on;
-    PROMISE(view < 2);
-}
-
-static void link_constant(void *self, uint32_t view, uint32_t index, double value)
-{
-    (void)self, (void)value;
-    PROMISE(view < 2 && index < 2);
 }
 
 static struct monitor *make_monitor(struct client *client, const struct view_file *file,
@@ -95,9 +65,7 @@ static struct monitor *make_monitor(struct client *client, const struct view_fil
     const struct monitor_options options = {
         .file = file, .file_name = "input", .costs = costs, .machine = "here"};
     const struct monitor_calls calls = {client, changed, note, answered};
-    const struct central_link link = {client,    "web1",      link_open,    link_close,
-                                      link_bind, link_entity, link_entity,  link_entity,
-                                      link_read, link_turn,   link_constant};
+    const struct central_link link = {client, "web1", link_step};
     struct monitor *monitor = NULL;
 
     PROMISE(monitor_new(&options, &calls, &monitor, NULL) == 0);

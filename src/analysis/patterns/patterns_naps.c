@@ -112,8 +112,7 @@ static bool is_for_nap(const struct record *record)
     case EVENT_WAKEUP:
         return true; /* see naps_note for one that sleeps itself */
     case EVENT_BLOCK:
-        return record->block.system_call == CALL_VFORK ||
-               record->block.system_call == CALL_WAIT4 ||
+        return record->block.system_call == CALL_VFORK || record->block.system_call == CALL_WAIT4 ||
                record->block.system_call == CALL_WAITID || record->block.duration < NAP_SHORT;
     default:
         return false;
