@@ -423,14 +423,14 @@ static void statistics_json_has_its_keys(void **state)
         json,
         "trace processes pairs late_senders late_receivers paths failures procedures files loads "
         "cgroups");
-    expect_keys(
-        json_object_get(json, "trace"),
-        "events not_known_yet lost skipped dropped refused duplicates unseen_bytes "
-        "unseen_sent_bytes not_metered metered_partly events_not_metered events_metered_partly "
-        "traces_of_ptrace duration_ns complete by "
-        "machines clocks local "
-        "remote "
-        "connections ended unused failed_connections cgroups_left_out own_cost matching");
+    expect_keys(json_object_get(json, "trace"),
+                "events not_known_yet lost skipped dropped refused duplicates unseen_bytes "
+                "unseen_sent_bytes not_metered metered_partly sockets_not_metered "
+                "events_not_metered events_metered_partly "
+                "traces_of_ptrace duration_ns complete by "
+                "machines clocks local "
+                "remote "
+                "connections ended unused failed_connections cgroups_left_out own_cost matching");
     json_t *load = json_array_get(json_object_get(json, "loads"), 0);
     expect_keys(load, "machine elapsed_ns cpus cpu runnable waited memory swapped major_faults "
                       "major_faults_per_s disk network tcp_retransmitted");
