@@ -556,7 +556,7 @@ static void processes_that_waited_for_a_cpu(void **state)
                                              "was runnable, but other tasks ran. The "
                                              "machine had 9.0 runnable tasks on 2 CPUs on average. "
                                              "More CPUs, fewer other tasks or a "
-                                             "higher priority would help.");
+                                             "higher priority may help.");
     /* a limit may be the reason, too */
     scene.cgroups[2].throttled_periods = 92;
     scene.cgroups[2].throttled = S;
