@@ -218,7 +218,7 @@ void session_folders_remove_old(void)
     ssize_t count = remote_sessions(&list, &ignored);
 
     for (ssize_t i = 0; i < count; i++)
-        if (!list[i].controlled && (uint64_t)time(NULL) - list[i].changed > KEPT_FOR &&
+        if (!list[i].controlled && list[i].changed + KEPT_FOR < (uint64_t)time(NULL) &&
             fabric_server_stop(list[i].folder, &ignored) == 0)
             folder_remove(list[i].folder);
     if (count >= 0)

@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -100,29 +101,33 @@ static void one_controller(void **unused)
     close(lock);
 }
 
-static void make_old(const char *path)
+static void set_changed(const char *path, time_t when)
 {
-    const struct timespec old[2] = {{.tv_sec = 1000}, {.tv_sec = 1000}};
+    const struct timespec times[2] = {{.tv_sec = when}, {.tv_sec = when}};
     char file[PATH_MAX + 16];
 
     snprintf(file, sizeof(file), "%s/controller", path);
-    utimensat(AT_FDCWD, file, old, 0);
-    assert_int_equal(utimensat(AT_FDCWD, path, old, 0), 0);
+    utimensat(AT_FDCWD, file, times, 0);
+    assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
 }
 
-/* Not those that have a controller, or in which something has changed. */
+/* Not those that have a controller, or in which something has changed: a file's time may be ahead of the clock's, by a
+ * tick (the file system's is finer) or by far (the clock was set back). */
 static void old_ones_are_removed(void **unused)
 {
-    char one[PATH_MAX], young[PATH_MAX], found[PATH_MAX];
+    char one[PATH_MAX], young[PATH_MAX], ahead[PATH_MAX], found[PATH_MAX];
     struct problem problem;
 
     (void)unused;
     assert_int_equal(session_folder_find("one", one, &problem), 0);
     assert_int_equal(session_folder_make("young", young, &problem), 0);
-    make_old(one);
+    assert_int_equal(session_folder_make("ahead", ahead, &problem), 0);
+    set_changed(one, 1000);
+    set_changed(ahead, time(NULL) + 60);
     session_folders_remove_old();
     assert_int_equal(session_folder_find("one", found, &problem), -ENOENT);
     assert_int_equal(session_folder_find("young", found, &problem), 0);
+    assert_int_equal(session_folder_find("ahead", found, &problem), 0);
 }
 
 static int begin(void **unused)
