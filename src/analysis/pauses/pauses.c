@@ -254,17 +254,6 @@ static void end_interval(struct pauses_analysis *analysis, const struct history_
 
 /* ---- event loops that block ---- */
 
-/* poll, select, epoll_wait, pselect6, ppoll, epoll_pwait, epoll_pwait2. */
-static bool is_for_any(uint32_t call)
-{
-    static const uint32_t calls[] = {7, 23, 232, 270, 271, 281, 441};
-
-    for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
-        if (calls[i] == call)
-            return true;
-    return false;
-}
-
 static void add_block(struct pauses_analysis *analysis, const struct history_event *event,
                       const struct pause_thread *thread, uint64_t begin, uint64_t end,
                       uint32_t call, uint32_t except)
@@ -316,12 +305,12 @@ static void note_wait(struct pauses_analysis *analysis, const struct history_eve
     struct pause_process *process = process_at(analysis, thread->process);
 
     if (record->header.id == EVENT_RECEIVECALL && record->message.path == 0) {
-        process->loops += is_for_any(any_call(record));
+        process->loops += call_waits_for_any(any_call(record));
     } else if (record->header.id == EVENT_RECEIVECALL) {
         thread->waits_since = record->header.time;
         thread->waits_at = event->end_place;
         thread->waits_in = NO_SYSTEM_CALL;
-    } else if (record->header.id == EVENT_BLOCK && !is_for_any(record->block.system_call)) {
+    } else if (record->header.id == EVENT_BLOCK && !call_waits_for_any(record->block.system_call)) {
         uint64_t end = record->header.time - event->no_cpu.of_block;
         add_block(analysis, event, thread, record->header.time - record->block.duration, end,
                   record->block.system_call, 0);
