@@ -146,3 +146,38 @@ end
 client ends
 $ dpm whatif --json --merge 'front>back' trace
 jq: near(.recorded.latency_p50_ns; 20e6) and near(.then.latency_p50_ns; 12e6) and .off < 0.02
+
+== a client that connects for each request, and a front end that does
+| client  connect 3 ms, ask ---------------------------------. answered
+| front                        connect 4 ms, ask ---. .------
+| back                                               5 ms
+process client launched
+process front pid 200
+process back pid 300
+for N in 1 2 3 4 5 6
+    tcp c$N: client > front ports 4100$N,80
+    tcp d$N: front > back ports 5100$N,5432
+end
+for N in 1 2 3 4 5 6
+    client connects c$N in 3ms
+    front accepts c$N
+    client sends 70 on c$N
+    front receives on c$N
+    front sleeps 4ms in connect
+    front connects d$N
+    back accepts d$N
+    front sends 20 on d$N
+    back receives on d$N
+    back computes 5ms
+    back sends 50 on d$N
+    front receives on d$N
+    front closes d$N
+    front sends 150 on c$N
+    client receives on c$N
+    client closes c$N
+end
+client ends
+$ dpm whatif --json --keep-connections 'front>back' trace
+jq: near(.recorded.latency_p50_ns; 12e6) and near(.then.latency_p50_ns; 8e6) and .off < 0.02
+$ dpm whatif --json --keep-connections 'client>front' --keep-connections 'front>back' trace
+jq: near(.then.latency_p50_ns; 5.06e6)

@@ -327,9 +327,10 @@ struct elapsed_followed {
 
 typedef int elapsed_take_request(void *context, const struct elapsed_followed *request);
 
-/* After elapsed_finish: the first `most` requests, by their beginning. Returns 0, -ENOMEM or what `take` returned. */
+/* After elapsed_finish: the first `most` requests, by their beginning. *ret_count: how many there are. Returns 0, -ENOMEM or
+ * what `take` returned. */
 int elapsed_each_request(struct elapsed_analysis *analysis, size_t most, elapsed_take_request *take,
-                         void *context);
+                         void *context, uint64_t *ret_count);
 
 /* The process and thread of a step's detail, and what it waits for. */
 struct elapsed_row elapsed_step_row(const struct elapsed_analysis *analysis, uint32_t detail);

@@ -413,12 +413,13 @@ static int give_request(struct elapsed_analysis *analysis, const struct request 
 }
 
 int elapsed_each_request(struct elapsed_analysis *analysis, size_t most, elapsed_take_request *take,
-                         void *context)
+                         void *context, uint64_t *ret_count)
 {
     uint32_t count = analysis->requests.count;
     struct length *order = calloc((size_t)count + 1, sizeof(*order));
     int result = order == NULL ? -ENOMEM : 0;
 
+    *ret_count = count;
     for (uint32_t i = 0; i < count && order != NULL; i++)
         order[i] = (struct length){request_at(analysis, i)->begin, i};
     if (order != NULL)

@@ -354,6 +354,16 @@ static void scale(struct whatif_answer *answer)
         then->per_second *= recorded->per_second / base->per_second;
 }
 
+/* ns of all requests in which they had no CPU, beside time in queues. */
+static double no_cpu_of(const struct whatif_model *model)
+{
+    double all = 0;
+
+    for (size_t i = 0; i < model->op_count; i++)
+        all += model->ops[i].type == OP_NO_CPU ? (double)model->ops[i].time : 0;
+    return all;
+}
+
 static int ask(struct changing *changing, struct whatif_run *run, uint64_t *latencies,
                const struct whatif_change *changes, size_t count)
 {
@@ -363,6 +373,7 @@ static int ask(struct changing *changing, struct whatif_run *run, uint64_t *late
     int result = calibrate(run, latencies, mean, &answer->base);
 
     answer->kept = run->queued;
+    answer->no_cpu = run->no_cpu * no_cpu_of(model) / (mean * (double)model->request_count);
 
     for (size_t i = 0; i < count && result == 0; i++)
         result = apply(changing, &changes[i]);

@@ -87,8 +87,10 @@ struct whatif_answer {
         then;   /* `then` is scaled; what is busy and waits is not known of `recorded` */
     double off; /* by how much `base` differs from what was recorded, at most: 0.1 is 10 % */
     double
-        kept; /* part of the time in queues that is due to work for no request of the recording, and stays */
-    uint64_t left_out; /* requests beyond WHATIF_REQUESTS_MOST */
+        no_cpu; /* part of the requests' time without a CPU that other programs caused, and that stays */
+    double
+        kept; /* part of the time in queues that work for no recorded request caused, and that stays */
+    uint64_t left_out; /* later requests that are not simulated */
     uint32_t pool;     /* REPLICAS: index + 1 of the first one that was changed */
 };
 

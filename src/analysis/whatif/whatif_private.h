@@ -8,11 +8,11 @@
 /* A part of a request, as recorded. */
 struct whatif_step {
     uint64_t time;
+    uint64_t queued; /* of `time`: in a queue, which the simulation makes anew */
     uint32_t party;  /* who computes or waits; in flight, queued: the receiver */
     uint32_t thread; /* ... in which thread: index + 1; 0: not known, or on the way */
-    uint64_t queued; /* of `time`: in a queue, which the simulation makes anew */
-    bool polls;      /* a time limit of poll, epoll_wait ... */
     uint8_t kind;    /* enum elapsed_kind */
+    bool polls;      /* a time limit of poll, epoll_wait ... */
 };
 
 enum whatif_op_type {
@@ -35,8 +35,7 @@ struct whatif_request {
     uint64_t begin, end;
     uint64_t think;  /* between the answer before, of the same slot, and this question */
     uint32_t client; /* party */
-    uint32_t slot;
-    uint32_t next; /* of the slot: index + 1 */
+    uint32_t next;   /* of the slot: index + 1 */
     uint32_t first_op, op_count, first_step, step_count;
 };
 
@@ -45,6 +44,8 @@ struct whatif_slot {
     uint32_t client;      /* party */
     uint32_t first, last; /* request: index + 1 */
 };
+
+#define WHATIF_OVERLAPS 0.05 /* of the requests: fewer are some that no client waits for any more */
 
 struct whatif_thread {
     uint32_t party;
@@ -73,6 +74,31 @@ struct whatif_model {
     uint64_t left_out;
     uint32_t machines; /* highest origin + 1 */
 };
+
+/* From the first to the last step of a thread in a request. */
+struct whatif_extent {
+    uint32_t first, last; /* steps of the request: index + 1; 0: it has none */
+    uint64_t begin, end;
+};
+
+/* whatif_requests.c: fills parties, threads, steps, requests and slots. Returns 0 or -ENOMEM, as all of these. */
+int whatif_take_requests(struct whatif_model *model, struct elapsed_analysis *analysis);
+
+/* whatif_queues.c: what of each step was a queue; which threads are loops. `extents`: [thread], to work with. */
+int whatif_find_queues(struct whatif_model *model, struct whatif_extent *extents);
+
+/* Whether a thread can do this for one request only at a time. */
+bool whatif_is_exclusive(const struct whatif_model *model, const struct whatif_step *step);
+
+/* Whether a thread that is no client's did it for this request. */
+bool whatif_is_own(const struct whatif_request *request, const struct whatif_step *step);
+
+/* Fills those of the request's threads; the others stay. */
+void whatif_extents(const struct whatif_model *model, const struct whatif_request *request,
+                    struct whatif_extent *extents);
+
+/* whatif_programs.c: pools and ops. */
+int whatif_make_programs(struct whatif_model *model, struct whatif_extent *extents);
 
 /* What is simulated. The ops are as many as the model's, in the same places. */
 struct whatif_run {

@@ -12,6 +12,7 @@
 #include "analysis/whatif/whatif_private.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 
 struct timed {
@@ -125,8 +126,8 @@ static void expect_next(struct simulation *simulation, uint32_t index)
     machine->version++;
     if (machine->jobs.count > 0)
         add_event(simulation,
-                  simulation->now +
-                      (machine->jobs.at[0].time - machine->work) / rate_of(simulation, machine),
+                  simulation->now + fmax(0, machine->jobs.at[0].time - machine->work) /
+                                        rate_of(simulation, machine),
                   (uint32_t)simulation->run->model->slot_count + index, machine->version);
 }
 

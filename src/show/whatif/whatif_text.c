@@ -89,8 +89,8 @@ static void print_busiest(const struct whatif_model *model, const struct whatif_
     if (figures->busiest != 0)
         pool_text(model, figures->busiest, name);
     show_percent((uint64_t)(figures->busy * 1e6), 1000000, busy);
-    fprintf(file, "%s, %s%s %s busy for %s%% of the time", when,
-            figures->busiest == 0 ? "" : "the workers of ", name, "are", busy);
+    fprintf(file, "%s, %s%s are busy for %s%% of the time", when,
+            figures->busiest == 0 ? "" : "the workers of ", name, busy);
     if (figures->waiting >= 0.01) {
         show_percent((uint64_t)(figures->waiting * 1e6), 1000000, busy);
         fprintf(file, ", and requests wait for a free worker for %s%% of theirs", busy);
@@ -117,28 +117,41 @@ static void print_pools(const struct whatif_model *model, const struct whatif_an
 #define OFF_MUCH    0.1
 #define KEPT_LITTLE 0.01
 
+/* " The PERCENT% of TEXT", unless that is next to nothing. */
+static void print_kept(double part, const char *text, FILE *file)
+{
+    char share[UNIT_SIZE];
+
+    if (part < KEPT_LITTLE)
+        return;
+    show_percent((uint64_t)(part * 1e6), 1000000, share);
+    fprintf(file, " The %s%% of %s", share, text);
+}
+
 static void print_trust(const struct whatif_answer *answer, uint32_t cpus, FILE *file)
 {
     char off[UNIT_SIZE], count[UNIT_SIZE];
 
     show_percent((uint64_t)(answer->off * 1e6), 1000000, off);
-    fprintf(file,
-            "Without a change the model is %s%% off what was recorded%s. It assumes that clients "
-            "ask again as soon as they did, that what is not changed takes as long as it did, ",
-            off,
-            answer->off > OFF_MUCH ? ": do not rely on it, the figures are scaled by that" : "");
-    if (answer->kept > KEPT_LITTLE) {
-        show_percent((uint64_t)(answer->kept * 1e6), 1000000, off);
-        fprintf(file,
-                "that the %s%% of the time in queues that no recorded request explains stay (so "
-                "the gain may "
-                "be larger), ",
-                off);
-    }
+    fprintf(file, "Without a change the model is %s%% off what was recorded%s.", off,
+            answer->off > OFF_MUCH ? ": do not rely on it" : "");
+    print_kept(
+        answer->no_cpu,
+        "their time in which requests had no CPU, because of other programs, stays: the gain "
+        "may be larger.",
+        file);
+    print_kept(
+        answer->kept,
+        "the time in queues that no recorded request explains stays: the gain may be larger.",
+        file);
+    fputs(" The model assumes that clients ask again as soon as they did, that what is not changed "
+          "takes "
+          "as long as it did, and ",
+          file);
     if (cpus == 0)
-        fputs("and enough CPUs (how many there were was not recorded).", file);
+        fputs("enough CPUs (how many there were was not recorded).", file);
     else
-        fprintf(file, "and %u CPU%s.", cpus, cpus == 1 ? "" : "s");
+        fprintf(file, "%u CPU%s.", cpus, cpus == 1 ? "" : "s");
     if (answer->left_out > 0) {
         show_count(answer->left_out, count);
         fprintf(file, " %s later requests are left out.", count);
@@ -209,15 +222,16 @@ static int print_json(const struct whatif_model *model, const struct whatif_answ
     const struct whatif_pool *pools;
     size_t count = whatif_pools(model, &pools);
 
-    return json_print(
-        json_pack("{s:o,s:o,s:o,s:o,s:f,s:f,s:o,s:o,s:o}", "requests",
-                  json_count(answer->recorded.requests), "recorded",
-                  figures_json(model, &answer->recorded, false), "model",
-                  figures_json(model, &answer->base, true), "then",
-                  figures_json(model, &answer->then, true), "off", answer->off, "queues_kept",
-                  answer->kept, "cpus", cpus == 0 ? json_null() : json_count(cpus), "left_out",
-                  json_count(answer->left_out), "pools", json_array_of(model, count, pool_json)),
-        JSON_INDENT(1) | JSON_ENCODE_ANY, file);
+    return json_print(json_pack("{s:o,s:o,s:o,s:o,s:f,s:f,s:f,s:o,s:o,s:o}", "requests",
+                                json_count(answer->recorded.requests), "recorded",
+                                figures_json(model, &answer->recorded, false), "model",
+                                figures_json(model, &answer->base, true), "then",
+                                figures_json(model, &answer->then, true), "off", answer->off,
+                                "no_cpu_kept", answer->no_cpu, "queues_kept", answer->kept, "cpus",
+                                cpus == 0 ? json_null() : json_count(cpus), "left_out",
+                                json_count(answer->left_out), "pools",
+                                json_array_of(model, count, pool_json)),
+                      JSON_INDENT(1) | JSON_ENCODE_ANY, file);
 }
 
 int show_whatif(const struct whatif_model *model, const struct whatif_answer *answer, uint32_t cpus,

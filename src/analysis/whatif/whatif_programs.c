@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * whatif_programs.c: pools of workers, and what each request does with them. See whatif.h.
+ *
+ *      steps     in flight to php | queued at php | php computes | in flight to db | db: disk | in flight to php | php computes
+ *      program   delay              -               ENTER php, CPU  delay            ENTER db,  delay              CPU, LEAVE php
+ *                                                                                    delay, LEAVE db
+ */
+#include "analysis/whatif/whatif_private.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- pools ---- */
+
+static bool is_same(const struct whatif_party *a, const struct whatif_party *b)
+{
+    return a->origin == b->origin && strcmp(a->name, b->name) == 0 &&
+           strcmp(a->label, b->label) == 0;
+}
+
+static int64_t pool_of(struct whatif_model *model, const struct whatif_thread *thread)
+{
+    for (size_t i = 0; i < model->pool_count; i++)
+        if (is_same(&model->parties[model->pools[i].party], &model->parties[thread->party]) &&
+            strcmp(model->pools[i].kind, thread->kind) == 0)
+            return (int64_t)i;
+    if (array_reserve(&model->pools, &model->pool_room, model->pool_count + 1,
+                      sizeof(*model->pools)) < 0)
+        return -ENOMEM;
+    struct whatif_pool *pool = &model->pools[model->pool_count];
+    *pool = (struct whatif_pool){.party = thread->party, .blocking = true};
+    memcpy(pool->kind, thread->kind, sizeof(pool->kind));
+    return (int64_t)model->pool_count++;
+}
+
+static int make_pools(struct whatif_model *model)
+{
+    for (size_t i = 0; i < model->thread_count; i++) {
+        struct whatif_thread *thread = &model->threads[i];
+        if (!thread->works)
+            continue;
+        int64_t index = pool_of(model, thread);
+        if (index < 0)
+            return -ENOMEM;
+        struct whatif_pool *pool = &model->pools[index];
+        pool->workers++;
+        pool->blocking = pool->blocking && !thread->is_loop;
+        thread->pool = (uint32_t)index;
+    }
+    return 0;
+}
+
+/* ---- programs ---- */
+
+struct programming {
+    struct whatif_model *model;
+    struct whatif_extent *extents;
+    uint32_t loop; /* thread of the loop that is at work: index + 1; 0: none */
+    bool failed;
+};
+
+static void add_op(struct programming *programming, struct whatif_op op)
+{
+    struct whatif_model *model = programming->model;
+
+    if (array_reserve(&model->ops, &model->op_room, model->op_count + 1, sizeof(*model->ops)) < 0)
+        programming->failed = true;
+    else
+        model->ops[model->op_count++] = op;
+}
+
+static void enter(struct programming *programming, uint32_t thread)
+{
+    uint32_t pool = programming->model->threads[thread - 1].pool;
+
+    programming->model->pools[pool].visits++;
+    add_op(programming, (struct whatif_op){.type = OP_ENTER, .of = pool});
+}
+
+static void leave(struct programming *programming, uint32_t thread)
+{
+    add_op(programming, (struct whatif_op){.type = OP_LEAVE,
+                                           .of = programming->model->threads[thread - 1].pool});
+}
+
+static void end_loop(struct programming *programming, uint32_t thread)
+{
+    if (programming->loop != 0 && programming->loop != thread) {
+        leave(programming, programming->loop);
+        programming->loop = 0;
+    }
+}
+
+#define HELD_LEAST 30000000u /* ns: Linux delays an acknowledgement by 40 ms, rarely longer */
+#define HELD_MOST  60000000u
+
+static void add_time(struct programming *programming, const struct whatif_step *step)
+{
+    struct whatif_op op = {
+        .time = step->time - step->queued, .of = step->party, .kind = step->kind};
+
+    op.type = step->kind == ELAPSED_COMPUTES ? OP_CPU
+              : step->kind == ELAPSED_NO_CPU ? OP_NO_CPU
+                                             : OP_DELAY;
+    op.is_held = step->kind == ELAPSED_IN_FLIGHT && op.time >= HELD_LEAST && op.time <= HELD_MOST;
+    add_op(programming, op);
+}
+
+static void add_queue(struct programming *programming, const struct whatif_step *step)
+{
+    end_loop(programming, 0);
+    add_op(programming,
+           (struct whatif_op){
+               .type = OP_QUEUED, .time = step->queued, .of = step->party, .kind = ELAPSED_QUEUED});
+}
+
+/* What the thread of the loop does for this request; before it, whatever it does for others comes to its end. */
+static void add_loop_step(struct programming *programming, const struct whatif_step *step)
+{
+    bool holds = whatif_is_exclusive(programming->model, step);
+
+    end_loop(programming, holds ? step->thread : 0);
+    if (holds && programming->loop == 0) {
+        enter(programming, step->thread);
+        programming->loop = step->thread;
+    }
+    add_time(programming, step);
+}
+
+static void add_own_step(struct programming *programming, const struct whatif_step *step,
+                         uint32_t number)
+{
+    const struct whatif_extent *extent = &programming->extents[step->thread - 1];
+
+    end_loop(programming, 0);
+    if (extent->first == number)
+        enter(programming, step->thread);
+    add_time(programming, step);
+    if (extent->last == number)
+        leave(programming, step->thread);
+}
+
+static void make_program(struct programming *programming, struct whatif_request *request)
+{
+    struct whatif_model *model = programming->model;
+
+    request->first_op = (uint32_t)model->op_count;
+    programming->loop = 0;
+    whatif_extents(model, request, programming->extents);
+    for (uint32_t i = 0; i < request->step_count && !programming->failed; i++) {
+        const struct whatif_step *step = &model->steps[request->first_step + i];
+        if (step->queued > 0)
+            add_queue(programming, step);
+        if (step->queued == step->time)
+            continue;
+        if (!whatif_is_own(request, step)) {
+            end_loop(programming, 0);
+            add_time(programming, step);
+        } else if (model->threads[step->thread - 1].is_loop) {
+            add_loop_step(programming, step);
+        } else {
+            add_own_step(programming, step, i + 1);
+        }
+    }
+    end_loop(programming, 0);
+    request->op_count = (uint32_t)model->op_count - request->first_op;
+}
+
+int whatif_make_programs(struct whatif_model *model, struct whatif_extent *extents)
+{
+    struct programming programming = {.model = model, .extents = extents};
+    int result = make_pools(model);
+
+    if (result < 0)
+        return result;
+    for (size_t i = 0; i < model->request_count; i++)
+        make_program(&programming, &model->requests[i]);
+    return programming.failed ? -ENOMEM : 0;
+}
