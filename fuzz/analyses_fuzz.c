@@ -4,10 +4,14 @@
  * terminate with consistent results.
  */
 #include "analysis/causality/causality.h"
+#include "analysis/elapsed/elapsed.h"
 #include "analysis/parallelism/critical_path.h"
 #include "analysis/patterns/patterns.h"
 #include "analysis/statistics/statistics.h"
+#include "analysis/whatif/whatif.h"
 #include "records.h"
+
+#include <errno.h>
 
 /* Live tapes pause; analyses of time read finished traces. */
 static int next_without_pause(struct source *source, struct event *ret_event,
@@ -161,6 +165,56 @@ static void check_together(struct tape *tapes, uint64_t longest)
     history_free(history);
 }
 
+static void check_account(const struct elapsed_account *account)
+{
+    uint64_t rows = 0;
+
+    for (size_t i = 0; i < account->row_count; i++)
+        rows += account->rows[i].time;
+    PROMISE(rows == account->time);
+}
+
+static void check_whatif(const struct whatif_model *model)
+{
+    const struct whatif_change changes[] = {
+        {.kind = WHATIF_SPEED, .name = "name", .amount = 2},
+        {.kind = WHATIF_REPLICAS, .name = "name", .amount = 1},
+        {.kind = WHATIF_NO_HOLDBACK},
+        {.kind = WHATIF_WAIT, .name = "name", .wait = ELAPSED_DISK},
+        {.kind = WHATIF_MERGE, .name = "name", .to = "name"},
+    };
+    struct whatif_answer answer;
+    struct problem problem = {""};
+
+    for (size_t i = 0; i < ARRAY_SIZE(changes); i++) {
+        int result = whatif_ask(model, &changes[i], 1, 2, &answer, &problem);
+        PROMISE(result == 0 || (result == -EINVAL && problem.text[0] != '\0'));
+        PROMISE(result != 0 || answer.then.requests == answer.recorded.requests);
+    }
+}
+
+static void check_elapsed(struct tape *tapes)
+{
+    struct history *history = tapes_history(tapes);
+    struct elapsed_analysis *analysis = NULL;
+    struct elapsed *elapsed = NULL;
+    struct whatif_model *model = NULL;
+    struct problem problem = {""};
+
+    PROMISE(elapsed_new(history, NULL, &analysis, &problem) == 0);
+    const struct analysis analyses[] = {elapsed_analysis(analysis)};
+    PROMISE(analyses_read_all(history, analyses, ARRAY_SIZE(analyses), &problem) == 0);
+    PROMISE(elapsed_finish(analysis, &elapsed) == 0);
+    check_account(&elapsed->run);
+    check_account(&elapsed->requests.account);
+    PROMISE(whatif_model_new(analysis, &model) == 0);
+    check_whatif(model);
+    whatif_model_free(model);
+    elapsed_free(elapsed);
+    elapsed_analysis_free(analysis);
+    history_free(history);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     struct tape tapes[SOURCES];
@@ -174,6 +228,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     check_parallelism(tapes, true, true);
     check_path(tapes, longest);
     check_together(tapes, longest);
+    check_elapsed(tapes);
     tapes_done(tapes);
     return 0;
 }
