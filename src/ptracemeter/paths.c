@@ -349,9 +349,11 @@ static bool is_same_udp(const struct path_record *one, const struct path_record 
            memcmp(one->remote, other->remote, sizeof(one->remote)) == 0;
 }
 
+/* `receives`: the peer has sent. That peer's path to here would be known; if it has none, its only path to nobody's address leads
+ * here. Of who is sent to, nothing like that is known. */
 static struct path *udp_path(struct ptracemeter *meter, struct tracee *tracee,
                              struct object *object, const struct sockaddr_storage *address,
-                             size_t length)
+                             size_t length, bool receives)
 {
     struct path_record facts = object->facts;
     bool guessed = address_is_any(facts.local), translated = false;
@@ -368,8 +370,9 @@ static struct path *udp_path(struct ptracemeter *meter, struct tracee *tracee,
             return path;
     correct_addresses(meter, object, &facts, guessed);
     if (facts.remote_port != 0) {
-        const struct path *sender =
-            find_opposite(meter, object, &facts) == NULL ? find_translated(meter, &facts) : NULL;
+        const struct path *sender = receives && find_opposite(meter, object, &facts) == NULL
+                                        ? find_translated(meter, &facts)
+                                        : NULL;
         translated = sender != NULL && sender->object != object;
         if (translated) {
             memcpy(facts.local, sender->record.remote, sizeof(facts.local));
@@ -384,7 +387,7 @@ static struct path *udp_path(struct ptracemeter *meter, struct tracee *tracee,
     path->guessed = guessed;
     path->translated = translated;
     path->many = address_is_broadcast(meter, &facts);
-    path->leads_nowhere = !path->many && !translated && facts.remote_port != 0 &&
+    path->leads_nowhere = !receives && !path->many && !translated && facts.remote_port != 0 &&
                           diagnosis_leads_nowhere(meter, &facts);
     path->record = facts;
     path->record.kind = object->kind;
@@ -399,7 +402,7 @@ struct path *path_to(struct ptracemeter *meter, struct tracee *tracee, struct ob
                      const void *address, size_t length)
 {
     return object->kind == PATH_UDP
-               ? udp_path(meter, tracee, object, address, length)
+               ? udp_path(meter, tracee, object, address, length, false)
                : pair_path(meter, tracee, object, peer_at(meter, tracee, object, address, length));
 }
 
@@ -472,6 +475,8 @@ struct path *path_from(struct ptracemeter *meter, struct tracee *tracee, struct 
 {
     uint64_t peer;
 
+    if (object->kind == PATH_UDP)
+        return udp_path(meter, tracee, object, address, length, true);
     if (object->kind != PATH_UNIX_DATAGRAM)
         return path_to(meter, tracee, object, address, length);
     return name_of_sender(meter, object, address, length, &peer)

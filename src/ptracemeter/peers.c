@@ -409,7 +409,7 @@ static struct object *find_translated(const struct ptracemeter *meter, const str
 
     for (uint32_t i = 0; i < meter->objects.used; i++) {
         struct object *other = pool_at(&meter->objects, i);
-        if (other->inode == 0 || other->kind != PATH_TCP || other->role != wanted ||
+        if (other->inode == 0 || other->kind != PATH_TCP || other->role != wanted || other->gone ||
             other->paths == NULL || other->paths->paired || other->paths->older || other->peer != 0)
             continue;
         const struct path_record *its = &other->paths->record;
@@ -442,7 +442,7 @@ static struct object *find_other_end(struct ptracemeter *meter, struct object *o
     if (other != NULL || cookie != 0)
         return other;
     *ret_certain = false;
-    return find_translated(meter, object, own);
+    return asked ? find_translated(meter, object, own) : NULL;
 }
 
 static bool can_be_paired(const struct object *object)

@@ -294,7 +294,8 @@ static void tell_stream(struct ptracemeter *meter, struct tracee *tracee)
 void tracee_changed(struct ptracemeter *meter, struct tracee *tracee, bool user)
 {
     struct process *process = tracee->process;
-    uint64_t cgroup = cgroup_of(meter, process->pid);
+    /* the first thread stands for its process: others may be many, and short */
+    uint64_t cgroup = tracee->tid == process->pid ? cgroup_of(meter, process->pid) : 0;
     char name[STREAM_NAME_SIZE];
 
     if (user)

@@ -163,7 +163,7 @@ static __always_inline void count_failed(const struct stream *stream, uint32_t *
         ++*count;
 }
 
-/* A message on a socket whose kind is not in force. (Not static, so that the verifier checks it once.) */
+/* A message on a socket of a kind that no meter records. (Not static, so that the verifier checks it once.) */
 __noinline int note_unmetered(const struct stream *stream, uint32_t family, uint32_t type,
                               uint32_t protocol)
 {
