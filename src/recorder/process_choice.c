@@ -255,12 +255,13 @@ static void read_traits(pid_t pid, struct traits *traits)
     process_read(pid, "cgroup", traits->cgroups, sizeof(traits->cgroups));
 }
 
-static bool fits_name(const char *name, const struct traits *traits)
+static bool fits_name(const struct search *search, const char *name, pid_t pid)
 {
+    const struct traits *traits = &search->traits;
     const char *slash = strrchr(traits->file, '/');
 
     return strcmp(name, traits->name) == 0 || (slash != NULL && strcmp(name, slash + 1) == 0) ||
-           command_is_named(name, traits->command);
+           (command_is_named(name, traits->command) && !is_ancestor(search, pid));
 }
 
 /* Whether the path in one of the lines lies in the cgroup, or contains the unit's folder. */
@@ -287,9 +288,8 @@ static bool is_chosen(struct search *search, pid_t pid)
     read_traits(pid, &search->traits);
     for (size_t i = 0; i < search->choice->word_count; i++) {
         struct chosen_word *word = &search->choice->words[i];
-        if (word->by == CHOSEN_BY_NAME
-                ? fits_name(word->text, &search->traits) && !is_ancestor(search, pid)
-                : fits_cgroup(word, &search->traits))
+        if (word->by == CHOSEN_BY_NAME ? fits_name(search, word->text, pid)
+                                       : fits_cgroup(word, &search->traits))
             chosen = word->fits = true;
     }
     return chosen;
