@@ -12,7 +12,7 @@
 #             and the memory of dpm stats --json, for that trace and for one of a quarter of its length
 #   compare   a million records: CPU time of each command pinned to one CPU, and the time of dpm report on all; the
 #             same of the other build (--old) and of babeltrace2, in turn, as ratios
-#   growth    dpm report and dpm stats of 1 and 10 million records: time, CPU time, memory. --largest 100000000 adds a trace
+#   growth    dpm report, stats and why of 1 and 10 million records: time, CPU time, memory. --largest 100000000 adds a trace
 #             of a hundred million: 5.2 GB in SCRATCH, some 20 GB of temporary files in TMPDIR (/var/tmp), an hour
 set -eu
 old='' largest=10000000 only=''
@@ -30,6 +30,7 @@ done
     exit 2
 }
 build=$(realpath "$1")
+asked=${RECORDS:-}
 [ -z "$old" ] || old=$(realpath "$old")
 if [ "$only" = compare ]; then
     RECORDS=${RECORDS:-1000000}
@@ -156,12 +157,13 @@ grow() {
 growth() {
     echo '| command | records | s | CPU s | CPU s a million | anonymous memory, MiB |'
     echo '|---|---|---|---|---|---|'
-    most=$(smaller "$largest" "$records")
+    most=$(smaller "$largest" "${asked:-$largest}")
     size=$(smaller "$most" 1000000)
     while [ "$size" -le "$most" ]; do
         count=$(generate "$size")
         grow report
         grow stats
+        grow why
         size=$((size * 10))
     done
 }
