@@ -18,8 +18,8 @@ const struct critical_path_options report_path_options = {
     .offered = OFFERED,
 };
 
-/* Two readings of the traces, side by side, share nothing: each has a history of its own. With one thread, too: offsets of
- * clocks depend, by some ns, on what was asked before. */
+/* Two readings of the traces, side by side, share nothing: each has a history of its own. With one thread, they come one after
+ * the other, so that results are the same: offsets of clocks depend, by some ns, on what was asked before. */
 #define TEAMS     2
 #define ALL_PARTS ((1u << PART_COUNT) - 1)
 static const unsigned parts_of_team[TEAMS] = {

@@ -8,7 +8,7 @@
 #include "control/readings_progress.h"
 
 /* In the order in which they are finished. The path comes last: it needs disk space for more files than its copy of the
- * graph, and the others have released theirs by then. */
+ * graph. (If it shares its graph with the analysis of threads, that is done with it.) */
 enum {
     STATISTICS,
     REQUESTS,

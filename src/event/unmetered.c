@@ -9,7 +9,7 @@ static const char names[UNMETERED_END][12] = {
     [UNMETERED_DCCP] = "DCCP",    [UNMETERED_UDP_LITE] = "UDP-Lite",
     [UNMETERED_RAW] = "raw IP",   [UNMETERED_PACKET] = "packet",
     [UNMETERED_VSOCK] = "vsock",  [UNMETERED_NETLINK] = "netlink",
-    [UNMETERED_OTHER] = "others",
+    [UNMETERED_OTHER] = "other",
 };
 
 void unmetered_fill(struct name_record *ret_record, enum unmetered_kind kind, uint64_t time)

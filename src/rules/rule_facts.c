@@ -90,7 +90,8 @@ static bool stream_number(enum fact fact, const struct stream_record *stream, ui
     return true;
 }
 
-/* The cgroup of a stream's process: when it moves, its first stream's record says so, for all of them. */
+/* The cgroup of a stream's process: when it moves, its first stream's record says so, for all of them. A thread that moves alone
+ * counts with its process. */
 static uint64_t cgroup_of(const struct identities *identities, uint32_t origin,
                           const struct stream_record *stream)
 {

@@ -44,7 +44,7 @@ if kind == "none":
     other.recv(1)
 END
 
-is_missing='Messages on sockets of these kinds are missing, which no meter records'
+is_missing='Messages on sockets of these kinds are not recorded, by any meter'
 for meter in kernel ptrace; do
     for kind in mptcp listener raw netlink none; do
         if ! python3 -S exchange.py $kind; then

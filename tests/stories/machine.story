@@ -132,7 +132,7 @@ $ dpm report trace
 says: Limits /batch used up its CPU limit (0.20 CPUs) in 90% of its periods: its threads were stopped for 1.50 s in 2.00 s, summed over
     CPUs. Raise the limit, or use less CPU time.
 says: CPU spin[100] waited 1.60 s of 2.00 s for a CPU: it was runnable, but other tasks ran, or a CPU limit of a cgroup was used up. A higher limit,
-    and against other tasks more CPUs or a higher priority, would save at most 80% of the time above.
+    more CPUs or a higher priority would save at most 80% of the time above.
 
 == a cgroup that was out of memory
 process web launched cgroup 7

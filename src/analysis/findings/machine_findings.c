@@ -166,12 +166,9 @@ static bool swaps(const struct machine_load *load)
 /* Faster disks help no program that does not wait for them, however much others do. */
 static bool waits_for_disk(const struct findings_from *from)
 {
-    if (from->elapsed == NULL)
-        return true; /* not known */
-    const struct elapsed_account *account = elapsed_is_of_requests(from->elapsed)
-                                                ? &from->elapsed->requests.account
-                                                : &from->elapsed->run;
-    return account->by_kind[ELAPSED_DISK] >= account->time / 100;
+    const struct elapsed_account *account = findings_account(from->elapsed);
+
+    return account == NULL /* not known */ || account->by_kind[ELAPSED_DISK] >= account->time / 100;
 }
 
 static int find_loads(const struct findings_from *from, uint32_t machine, struct findings *findings)

@@ -6,6 +6,7 @@
 #include "show/statistics/statistics_words.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 void report_say_nagle(const struct report *report, const struct finding *finding,
@@ -62,7 +63,6 @@ void report_say_own_connections(const struct report *report, const struct findin
                    most[0] == '\0' ? "" : ": that", most);
 }
 
-/* The end at this address, with its process if that is metered. */
 static bool has_process(const struct party *party, uint32_t process)
 {
     for (uint32_t i = 0; i < party->count; i++)
@@ -81,10 +81,10 @@ static uint32_t answers_on(const struct communication_path *path, uint32_t asker
                : NO_PROCESS;
 }
 
-/* The first path to the address; NULL: none. How many processes of one name answer there (postgres has one for each
- * connection). */
+/* The first path to the address; NULL: none. How many processes of its name answer there (postgres has one for each
+ * connection). `counted`: [process], false. */
 static const struct communication_path *path_to(const struct communication *communication,
-                                                uint32_t asker, const char *address,
+                                                uint32_t asker, const char *address, bool *counted,
                                                 size_t *ret_processes)
 {
     const struct communication_process *processes = communication->processes;
@@ -94,11 +94,9 @@ static const struct communication_path *path_to(const struct communication *comm
     for (size_t i = 0; i < communication->path_count; i++) {
         const struct communication_path *path = &communication->paths[i];
         uint32_t process = answers_on(path, asker, address);
-        bool counted = process == NO_PROCESS;
-        for (size_t k = 0; k < i && !counted; k++)
-            counted = answers_on(&communication->paths[k], asker, address) == process;
-        if (counted)
+        if (process == NO_PROCESS || counted[process])
             continue;
+        counted[process] = true;
         first = first == NULL ? path : first;
         *ret_processes +=
             strncmp(processes[process].name, processes[first->ends[1].processes[0]].name,
@@ -112,10 +110,13 @@ void report_back_end(const struct communication *communication, uint32_t asker, 
 {
     const struct party nobody = {.address = address};
     char name[STREAM_NAME_SIZE + 1], at[ENDPOINT_SIZE];
-    size_t count;
-    const struct communication_path *path = path_to(communication, asker, address, &count);
+    size_t count = 0;
+    bool *counted = calloc(communication->process_count + 1, sizeof(*counted));
+    const struct communication_path *path =
+        counted == NULL ? NULL : path_to(communication, asker, address, counted, &count);
 
-    if (count < 2) {
+    free(counted);
+    if (count < 2) { /* out of memory: the address alone */
         end_text(communication, path == NULL ? &nobody : &path->ends[1], address, text);
         return;
     }

@@ -244,7 +244,7 @@ static const char *tasks_text(const struct communication *communication, bool th
     if (load != NULL && load->elapsed != 0 && load->runnable_count != 0 && load->cpus != NOT_KNOWN)
         snprintf(text, TASKS_SIZE, " (%.1f tasks for %" PRIu64 " CPU%s, on average%s)",
                  show_share(load->runnable_sum, load->runnable_count), load->cpus,
-                 load->cpus == 1 ? "" : "s", throttled ? "; or a CPU limit was used up" : "");
+                 load->cpus == 1 ? "" : "s", throttled ? ", and a CPU limit that was used up" : "");
     return text;
 }
 

@@ -64,16 +64,15 @@ void report_say_cpu_wait(const struct report *report, const struct finding *find
                    threads);
         return;
     }
-    report_say(
-        content, "CPU", "%s waited %s of %s%s for a CPU: it was runnable, but %s.%s %s%s%s.", who,
-        waited, elapsed, threads,
-        finding->cpu_wait.throttled ? "other tasks ran, or a CPU limit of a cgroup was used up"
-                                    : "other tasks ran",
-        tasks,
-        finding->cpu_wait.throttled ? "A higher limit, and against other tasks more CPUs or a "
-                                      "higher priority,"
-                                    : "More CPUs, fewer other tasks or a higher priority",
-        finding->cpu_wait.is_accounted ? " would save at most " : " may help", most);
+    report_say(content, "CPU", "%s waited %s of %s%s for a CPU: it was runnable, but %s.%s %s%s%s.",
+               who, waited, elapsed, threads,
+               finding->cpu_wait.throttled
+                   ? "other tasks ran, or a CPU limit of a cgroup was used up"
+                   : "other tasks ran",
+               tasks,
+               finding->cpu_wait.throttled ? "A higher limit, more CPUs or a higher priority"
+                                           : "More CPUs, fewer other tasks or a higher priority",
+               finding->cpu_wait.is_accounted ? " would save at most " : " may help", most);
 }
 
 void report_say_stolen(const struct report *report, const struct finding *finding,

@@ -117,8 +117,7 @@ static void print_unmetered(const struct communication *communication, FILE *fil
 
     unmetered_text(communication->unmetered, kinds);
     if (kinds[0] != '\0')
-        fprintf(file,
-                "\nMessages on sockets of these kinds are missing, which no meter records: %s.\n",
+        fprintf(file, "\nMessages on sockets of these kinds are not recorded, by any meter: %s.\n",
                 kinds);
 }
 
