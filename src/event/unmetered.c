@@ -5,10 +5,10 @@
 #include <string.h>
 
 static const char names[UNMETERED_END][12] = {
-    [UNMETERED_MPTCP] = "MPTCP",  [UNMETERED_SCTP] = "SCTP",
-    [UNMETERED_DCCP] = "DCCP",    [UNMETERED_UDP_LITE] = "UDP-Lite",
-    [UNMETERED_RAW] = "raw IP",   [UNMETERED_PACKET] = "packet",
-    [UNMETERED_VSOCK] = "vsock",  [UNMETERED_NETLINK] = "netlink",
+    [UNMETERED_MPTCP] = "MPTCP", [UNMETERED_SCTP] = "SCTP",
+    [UNMETERED_DCCP] = "DCCP",   [UNMETERED_UDP_LITE] = "UDP-Lite",
+    [UNMETERED_RAW] = "raw IP",  [UNMETERED_PACKET] = "packet",
+    [UNMETERED_VSOCK] = "vsock", [UNMETERED_NETLINK] = "netlink",
     [UNMETERED_OTHER] = "other",
 };
 

@@ -69,7 +69,6 @@ static void kind_of_thread(const struct elapsed_row *row, char kind[STREAM_NAME_
         memcpy(kind, "threads", sizeof("threads"));
 }
 
-
 static int add_thread(struct building *building, const struct elapsed_row *row, uint32_t party,
                       uint32_t detail)
 {
