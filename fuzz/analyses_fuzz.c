@@ -191,6 +191,13 @@ static void check_whatif(const struct whatif_model *model)
         PROMISE(result == 0 || (result == -EINVAL && problem.text[0] != '\0'));
         PROMISE(result != 0 || answer.then.requests == answer.recorded.requests);
     }
+    struct whatif_found found;
+    int result = whatif_search(model, 2, 20, &found, &problem);
+    PROMISE(result == 0 || (result == -EINVAL && problem.text[0] != '\0'));
+    PROMISE(found.count <= found.tried && found.tried <= 20);
+    for (size_t i = 0; i < found.count; i++)
+        PROMISE(found.trials[i].answer.then.requests == found.now.recorded.requests);
+    whatif_found_done(&found);
 }
 
 static void check_elapsed(struct tape *tapes)
@@ -207,7 +214,7 @@ static void check_elapsed(struct tape *tapes)
     PROMISE(elapsed_finish(analysis, &elapsed) == 0);
     check_account(&elapsed->run);
     check_account(&elapsed->requests.account);
-    PROMISE(whatif_model_new(analysis, &model) == 0);
+    PROMISE(whatif_model_new(analysis, WHATIF_REQUESTS_FEW, &model) == 0);
     check_whatif(model);
     whatif_model_free(model);
     elapsed_free(elapsed);

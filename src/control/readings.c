@@ -315,6 +315,19 @@ void readings_free(struct readings *readings)
     free(readings);
 }
 
+uint32_t found_cpus(const struct analyses_found *found)
+{
+    const struct communication *communication = found->communication;
+    uint64_t most = 0;
+
+    for (uint32_t i = 0; i < communication->machine_count; i++) {
+        uint64_t cpus = communication->machines[i].load.cpus;
+        if (cpus != NOT_KNOWN && cpus > most && cpus <= UINT32_MAX)
+            most = cpus;
+    }
+    return (uint32_t)most;
+}
+
 void found_done(struct analyses_found *found)
 {
     communication_free(found->communication);

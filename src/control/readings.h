@@ -40,8 +40,8 @@ struct analyses_wanted {
     bool one_graph;
     const struct causality_options *causality;
     bool elapsed;
-    bool lanes;  /* needs `elapsed` */
-    bool whatif; /* likewise */
+    bool lanes;      /* needs `elapsed` */
+    uint32_t whatif; /* likewise; of so many requests at most; 0: none */
     bool pauses;
     bool patterns;
     /* Draws the history and marks the path; needs `path`. `busiest`: if not all events fit, begin at the interval with
@@ -77,6 +77,9 @@ struct analyses_found {
 int read_analyses(const struct trace_names *names, const struct analyses_wanted *wanted,
                   struct analyses_found *found, struct problem *problem);
 void found_done(struct analyses_found *found);
+
+/* The CPUs of the largest machine; 0: not known. Needs the statistics. */
+uint32_t found_cpus(const struct analyses_found *found);
 
 /* The same of a recording while it runs, without a trace: whoever reads the history feeds the analyses.
  *

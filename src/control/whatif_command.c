@@ -14,33 +14,37 @@ struct asked {
     struct show_options show;
     struct whatif_change *changes;
     size_t count, room;
+    bool search;
     struct selection selection;
 };
 
 /* ---- showing ---- */
 
-/* 0: not known. */
-static uint32_t cpus_of(const struct communication *communication)
+#define SEARCH_MOST 200
+
+static int show_all(const struct analyses_found *found, uint32_t cpus, const struct asked *asked,
+                    struct problem *problem)
 {
-    uint64_t most = 0;
+    struct whatif_found trials;
+    int result = whatif_search(found->whatif, cpus, SEARCH_MOST, &trials, problem);
 
-    for (uint32_t i = 0; i < communication->machine_count; i++) {
-        uint64_t cpus = communication->machines[i].load.cpus;
-        if (cpus != NOT_KNOWN && cpus > most && cpus <= UINT32_MAX)
-            most = cpus;
-    }
-    return (uint32_t)most;
+    if (result == 0)
+        result = show_whatif_search(found->whatif, &trials, cpus, stdout, &asked->show) < 0
+                     ? problem_set(problem, -ENOMEM, "out of memory")
+                     : command_flush_output(problem);
+    whatif_found_done(&trials);
+    return result;
 }
-
-#define ENOUGH_CPUS 1000000u
 
 static int show(const struct analyses_found *found, const struct asked *asked,
                 struct problem *problem)
 {
-    uint32_t cpus = cpus_of(found->communication);
+    uint32_t cpus = found_cpus(found);
     struct whatif_answer answer;
-    int result = whatif_ask(found->whatif, asked->changes, asked->count,
-                            cpus == 0 ? ENOUGH_CPUS : cpus, &answer, problem);
+
+    if (asked->search)
+        return show_all(found, cpus, asked, problem);
+    int result = whatif_ask(found->whatif, asked->changes, asked->count, cpus, &answer, problem);
 
     if (result < 0)
         return result;
@@ -54,8 +58,10 @@ static int show_traces(const char *const *names, size_t count, struct asked *ask
     struct problem problem = {""};
     struct analyses_found found;
     const struct trace_names traces = {.at = names, .count = count};
-    const struct analyses_wanted wanted = {
-        .statistics = true, .elapsed = true, .whatif = true, .selection = &asked->selection};
+    const struct analyses_wanted wanted = {.statistics = true,
+                                           .elapsed = true,
+                                           .whatif = WHATIF_REQUESTS_MOST,
+                                           .selection = &asked->selection};
     int result = read_analyses(&traces, &wanted, &found, &problem);
 
     if (result == 0)
@@ -70,6 +76,7 @@ static int show_traces(const char *const *names, size_t count, struct asked *ask
 
 enum {
     OPTION_JSON = OPTION_HELP + 1,
+    OPTION_SEARCH,
     OPTION_KEEP,
     OPTION_MERGE,
     OPTION_NO_HOLDBACK,
@@ -102,6 +109,7 @@ static const struct command_option whatif_options[] = {
      {"NAME>NAME"},
      "of the questions of the first NAME to the second in a request,\nonly the first takes a "
      "round trip"},
+    {"search", OPTION_SEARCH, {0}, "try all changes, one at a time: which would help most"},
     {"json", OPTION_JSON, {0}, "print a JSON object"},
     {0},
 };
@@ -206,6 +214,8 @@ static int take_option(struct asked *asked, int option)
 {
     if (option == OPTION_JSON)
         asked->show.json = true;
+    else if (option == OPTION_SEARCH)
+        asked->search = true;
     else if (selection_has_option(option))
         return selection_take("whatif", option, &asked->selection);
     else if (option >= OPTION_KEEP && option <= OPTION_WAIT)
@@ -226,8 +236,11 @@ static int command_whatif(int argc, char **argv)
         status = command_take_traces("whatif", &argc, &argv, optind);
     if (status < 0)
         status = selection_check("whatif", &asked.selection, false);
-    if (status < 0 && asked.count == 0)
-        status = command_usage_error("whatif", "give a change, e.g. --replicas php-fpm=20");
+    if (status < 0 && asked.count == 0 && !asked.search)
+        status =
+            command_usage_error("whatif", "give a change, e.g. --replicas php-fpm=20, or --search");
+    if (status < 0 && asked.count > 0 && asked.search)
+        status = command_usage_error("whatif", "give changes, or --search: not both");
     if (status < 0)
         status = show_traces((const char *const *)argv + optind, (size_t)(argc - optind), &asked);
     selection_done(&asked.selection);
@@ -238,7 +251,7 @@ static int command_whatif(int argc, char **argv)
 const struct command whatif_command = {
     .name = "whatif",
     .description = "what requests would take after a change",
-    .usage = "CHANGE... TRACE...",
+    .usage = "CHANGE...|--search TRACE...",
     .function = command_whatif,
     .operand = {"TRACE", ARGUMENT_TRACE},
     .options = whatif_options,

@@ -71,6 +71,18 @@ static int choose_assignments(struct whole_report *whole, struct problem *proble
     return 0;
 }
 
+#define CHANGES_MOST 20
+
+/* A report without predictions is a report. */
+static bool find_changes(struct whole_report *whole)
+{
+    struct problem ignored;
+
+    return whole->found.whatif != NULL &&
+           whatif_search(whole->found.whatif, found_cpus(&whole->found), CHANGES_MOST,
+                         &whole->changes, &ignored) == 0;
+}
+
 static void take_results(struct whole_report *whole)
 {
     const struct analyses_found *found = &whole->found;
@@ -85,6 +97,7 @@ static void take_results(struct whole_report *whole)
         .lanes = found->lanes,
         .pauses = found->pauses,
         .patterns = found->patterns,
+        .changes = find_changes(whole) ? &whole->changes : NULL,
         .recorded = found->run.recorded,
         .graph = whole->picture.graph,
         .traces = whole->traces,
@@ -114,6 +127,7 @@ static void want(struct whole_report *whole)
                      : whole->json                        ? &requests_in_full
                                                           : &requests,
         .elapsed = (whole->parts & (PART_WHY | PART_PATH)) != 0, /* the path may be of requests */
+        .whatif = (whole->parts & PART_WHY) != 0 ? WHATIF_REQUESTS_FEW : 0,
         .lanes = whole->draws && (whole->parts & PART_WHY) != 0,
         .pauses = (whole->parts & PART_WHY) != 0,
         .patterns = (whole->parts & PART_WHY) != 0,
@@ -180,6 +194,7 @@ void whole_report_done(struct whole_report *whole)
     readings_free(whole->readings);
     whole->readings = NULL;
     free(whole->traces);
+    whatif_found_done(&whole->changes);
     found_done(&whole->found);
     picture_done(&whole->picture);
     placements_done(&whole->placements);

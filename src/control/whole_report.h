@@ -45,6 +45,7 @@ struct whole_report {
     unsigned threads;
     /* results: */
     struct analyses_found found;
+    struct whatif_found changes;
     struct report report; /* points into this struct */
     /* ours: */
     struct placements placements;

@@ -185,6 +185,10 @@ void show_profile_folded(const struct lanes *lanes, FILE *file);
 int show_whatif(const struct whatif_model *model, const struct whatif_answer *answer, uint32_t cpus,
                 FILE *file, const struct show_options *options);
 
+/* The same for each change that there is, best first. */
+int show_whatif_search(const struct whatif_model *model, const struct whatif_found *found,
+                       uint32_t cpus, FILE *file, const struct show_options *options);
+
 /* ---- the critical path (Miller: longest path) ---- */
 
 /* Prints what the critical path consists of, and what is not on it. `elapsed`: if it is of requests, their path is shown
@@ -226,10 +230,11 @@ struct report {
     const struct parallelism_runs *parallelism; /* one run */
     const struct critical_path *path;
     const struct causality *causality;
-    const struct elapsed *elapsed;   /* or NULL */
-    const struct lanes *lanes;       /* or NULL; drawn in HTML */
-    const struct pauses *pauses;     /* or NULL */
-    const struct patterns *patterns; /* or NULL */
+    const struct elapsed *elapsed;      /* or NULL */
+    const struct lanes *lanes;          /* or NULL; drawn in HTML */
+    const struct pauses *pauses;        /* or NULL */
+    const struct patterns *patterns;    /* or NULL */
+    const struct whatif_found *changes; /* or NULL */
     struct recorded recorded;
     const struct history_graph *graph; /* drawn in HTML */
     const char *traces; /* trace names, quoted for a shell, for suggested commands; NULL: none */

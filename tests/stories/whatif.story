@@ -40,6 +40,23 @@ jq: near(.then.latency_p50_ns; 20e6)
 $ dpm whatif --replicas nobody=2 trace
 exits: 1
 says: no process named nobody answered a request in this recording
+$ dpm whatif --search --json trace
+jq: [.changes[].change] == ["--wait server,timer=0", "--replicas server=2"] and .tried == 2 and near(.changes[1].latency_p50_ns; 20e6) and
+    near(.recorded.latency_p50_ns; 40e6) and .changes[1].concerns > 0.45 and .changes[1].concerns < 0.55
+$ dpm whatif --search trace
+says: 40 requests, 50.0 a second, latency P50 40.0 ms, P99 40.0 ms
+says: REQUESTS/S LATENCY P50 P99 CONCERNS CHANGE
+says: --replicas server=2
+says: 2 changes tried, one at a time; those that make requests faster by 1% or more are shown.
+$ dpm whatif --search --replicas server=2 trace
+exits: 2
+says: give changes, or --search: not both
+$ dpm report trace
+says: Prediction With 2 workers of server instead of 1, the median latency would be 20.0 ms instead of 40.0 ms, with
+says: requests/s instead of
+says: (dpm whatif --replicas server=2; without a change the model is
+$ dpm report --json trace
+jq: [.findings[] | select(.kind == "change")] | length == 1
 $ dpm whatif --wait server,disk=0.5 trace
 exits: 1
 says: no request waited for that in a process named server
@@ -146,6 +163,8 @@ end
 client ends
 $ dpm whatif --json --merge 'front>back' trace
 jq: near(.recorded.latency_p50_ns; 20e6) and near(.then.latency_p50_ns; 12e6) and .off < 0.02
+$ dpm whatif --json --search trace
+jq: [.changes[] | "\(.change) \(.latency_p50_ns / 1e6 | round)"] == ["--merge 'front>back' 12", "--speed back=2 15"]
 
 == a client that connects for each request, and a front end that does
 | client  connect 3 ms, ask ---------------------------------. answered

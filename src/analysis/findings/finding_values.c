@@ -11,6 +11,7 @@ static const struct {
     enum finding_order order;
 } kinds[FINDING_KIND_COUNT] = {
     [FINDING_ELAPSED] = {"elapsed", ORDER_ACCOUNT},
+    [FINDING_CHANGE] = {"change", ORDER_CHANGE},
     [FINDING_WORK_OF_FEW] = {"work_of_few", ORDER_EXPLAINS},
     [FINDING_WORK_SHARED] = {"work_shared", ORDER_EXPLAINS},
     [FINDING_IDLE] = {"idle", ORDER_TO_DO},

@@ -101,7 +101,9 @@ double finding_share(const struct finding *finding)
 
 bool finding_is_to_act_on(const struct finding *finding)
 {
-    return finding_order_of(finding) == ORDER_TO_DO;
+    enum finding_order order = finding_order_of(finding);
+
+    return order == ORDER_CHANGE || order == ORDER_TO_DO;
 }
 
 /* Those of `ELAPSED` keep their order: they are an account. */
@@ -129,10 +131,10 @@ static void sort(struct findings *findings)
 int findings_find(const struct findings_from *from, struct findings *findings)
 {
     static int (*const topics[])(const struct findings_from *from, struct findings *findings) = {
-        findings_of_elapsed,  findings_of_connections, findings_of_work,     findings_of_time,
-        findings_of_path,     findings_of_patterns,    findings_of_runtimes, findings_of_pauses,
-        findings_of_messages, findings_of_requests,    findings_of_network,  findings_of_files,
-        findings_of_machines, findings_of_waits,
+        findings_of_elapsed, findings_of_connections, findings_of_changes,  findings_of_work,
+        findings_of_time,    findings_of_path,        findings_of_patterns, findings_of_runtimes,
+        findings_of_pauses,  findings_of_messages,    findings_of_requests, findings_of_network,
+        findings_of_files,   findings_of_machines,    findings_of_waits,
     };
     struct findings_from all = *from;
     int result = 0;
@@ -146,6 +148,7 @@ int findings_find(const struct findings_from *from, struct findings *findings)
         all.causality = NULL;
         all.pauses = NULL;
         all.patterns = NULL;
+        all.changes = NULL;
     }
     if (all.path != NULL) /* equal to from->parallelism, and always there */
         all.parallelism = all.path->parallelism;

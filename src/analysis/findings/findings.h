@@ -19,6 +19,7 @@
 #include "analysis/patterns/patterns.h"
 #include "analysis/pauses/pauses.h"
 #include "analysis/statistics/statistics.h"
+#include "analysis/whatif/whatif.h"
 
 #define FINDING_SMALL 0.01
 
@@ -27,6 +28,8 @@
 
 enum finding_kind {
     FINDING_ELAPSED, /* what much of the elapsed time was spent on: .elapsed */
+
+    FINDING_CHANGE, /* what would make requests faster, and by how much: .change */
 
     FINDING_WORK_OF_FEW, /* few processes did most of the work: .work */
     FINDING_WORK_SHARED, /* many did: .work, of the busiest alone */
@@ -248,6 +251,7 @@ struct finding {
             uint64_t time; /* of the elapsed time, ns */
             uint64_t less; /* ns that it would take less, at most */
         } naps;
+        const struct whatif_trial *change;
         const struct elapsed_lock *lock;
         const struct elapsed_item *item;
         struct {
@@ -294,11 +298,12 @@ struct findings_from {
     const struct communication *communication; /* required; by process */
     /* each thread is a stream; NULL: that of `path`, or not computed */
     const struct parallelism *parallelism;
-    const struct critical_path *path;  /* or NULL */
-    const struct causality *causality; /* or NULL */
-    const struct elapsed *elapsed;     /* or NULL */
-    const struct pauses *pauses;       /* or NULL */
-    const struct patterns *patterns;   /* or NULL */
+    const struct critical_path *path;   /* or NULL */
+    const struct causality *causality;  /* or NULL */
+    const struct elapsed *elapsed;      /* or NULL */
+    const struct pauses *pauses;        /* or NULL */
+    const struct patterns *patterns;    /* or NULL */
+    const struct whatif_found *changes; /* or NULL */
 };
 
 struct findings {

@@ -27,6 +27,8 @@ bool findings_throttled(const struct communication *communication, uint32_t mach
 
 /* Each adds the findings of its topics. Returns 0 or -ENOMEM. */
 int findings_of_elapsed(const struct findings_from *from, struct findings *findings);
+/* After those of connections. */
+int findings_of_changes(const struct findings_from *from, struct findings *findings);
 int findings_of_work(const struct findings_from *from, struct findings *findings);
 int findings_of_time(const struct findings_from *from, struct findings *findings);
 /* What explains nothing: waits for messages of processes that have no part in the critical path, as for work; queues that
@@ -44,8 +46,9 @@ int findings_of_files(const struct findings_from *from, struct findings *finding
 int findings_of_machines(const struct findings_from *from, struct findings *findings);
 int findings_of_waits(const struct findings_from *from, struct findings *findings);
 
-/* In which order findings are shown: where the time went, what a person can act on, what explains less. */
-enum finding_order { ORDER_ACCOUNT, ORDER_TO_DO, ORDER_EXPLAINS };
+/* In which order findings are shown: where the time went, what would help most, what else a person can act on, what
+ * explains less. */
+enum finding_order { ORDER_ACCOUNT, ORDER_CHANGE, ORDER_TO_DO, ORDER_EXPLAINS };
 
 enum finding_order finding_order_of(const struct finding *finding);
 

@@ -29,11 +29,13 @@
 /* ---- the model ---- */
 
 #define WHATIF_REQUESTS_MOST 50000u /* the first ones */
+#define WHATIF_REQUESTS_FEW  5000u  /* for a report, which has other things to say */
 
 struct whatif_party {
     uint32_t origin, pid;
     char name[STREAM_NAME_SIZE + 1];
     char label[PROCESS_LABEL_SIZE]; /* as in struct elapsed_row */
+    char asked[PROCESS_LABEL_SIZE]; /* a name for changes: that of its script, or `name` */
 };
 
 struct whatif_pool {
@@ -47,8 +49,10 @@ struct whatif_pool {
 
 struct whatif_model;
 
-/* After elapsed_finish. It needs the analysis no longer. Returns 0 or -ENOMEM. */
-int whatif_model_new(struct elapsed_analysis *analysis, struct whatif_model **ret_model);
+/* After elapsed_finish, of the first `most` requests: WHATIF_REQUESTS_MOST at most, fewer if they have more than a hundred
+ * steps each. It needs the analysis no longer. Returns 0 or -ENOMEM. */
+int whatif_model_new(struct elapsed_analysis *analysis, uint32_t most,
+                     struct whatif_model **ret_model);
 void whatif_model_free(struct whatif_model *model); /* NULL is allowed */
 
 /* ---- changes ---- */
@@ -75,6 +79,7 @@ struct whatif_change {
 struct whatif_figures {
     uint64_t requests;
     double per_second;
+    double mean;          /* ns */
     uint64_t median, p99; /* ns */
     /* The pool or the CPUs that were busy for the largest share of the time; pool 0: CPUs. */
     uint32_t busiest; /* index + 1 */
@@ -94,9 +99,35 @@ struct whatif_answer {
     uint32_t pool;     /* REPLICAS: index + 1 of the first one that was changed */
 };
 
-/* `cpus`: of each machine. Errors: -ENOMEM; -EINVAL, with a line in `problem`: the trace cannot judge the change. */
+/* `cpus`: of each machine; 0: enough. Errors: -ENOMEM; -EINVAL, with a line in `problem`: the trace cannot judge the change. */
 int whatif_ask(const struct whatif_model *model, const struct whatif_change *changes, size_t count,
                uint32_t cpus, struct whatif_answer *ret_answer, struct problem *problem);
+
+/* ---- all changes ---- */
+
+struct whatif_trial {
+    struct whatif_change change; /* its names belong to the model */
+    double concerns;             /* part of the requests' time that it is about, 0 to 1 */
+    uint32_t from;               /* REPLICAS: the workers that there are */
+    struct whatif_answer answer;
+};
+
+struct whatif_found {
+    struct whatif_answer now;    /* without `then` */
+    struct whatif_trial *trials; /* that make requests faster by 1 % or more; best first */
+    size_t count;
+    size_t tried;
+    uint64_t covered; /* ns in which at least one request was in progress */
+};
+
+/* Tries single changes, but only the `most` that concern the largest part of the requests' time: twice the workers, four
+ * times ... of each name, and as few as give nine tenths of what any number would; no wait, of one kind; twice the speed; and
+ * those that have no amount. Call whatif_found_done in any case. Errors: as those of whatif_ask. */
+int whatif_search(const struct whatif_model *model, uint32_t cpus, size_t most,
+                  struct whatif_found *ret_found, struct problem *problem);
+void whatif_found_done(struct whatif_found *found);
+
+/* ---- who ---- */
 
 size_t whatif_pools(const struct whatif_model *model, const struct whatif_pool **ret_pools);
 const struct whatif_party *whatif_party(const struct whatif_model *model, uint32_t party);

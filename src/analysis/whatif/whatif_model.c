@@ -5,10 +5,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
-static int make_model(struct whatif_model *model, struct elapsed_analysis *analysis)
+static int make_model(struct whatif_model *model, struct elapsed_analysis *analysis, uint32_t most)
 {
     struct whatif_extent *extents = NULL;
-    int result = whatif_take_requests(model, analysis);
+    int result = whatif_take_requests(model, analysis, most);
 
     if (result == 0) {
         extents = calloc(model->thread_count + 1, sizeof(*extents));
@@ -20,10 +20,11 @@ static int make_model(struct whatif_model *model, struct elapsed_analysis *analy
     return result;
 }
 
-int whatif_model_new(struct elapsed_analysis *analysis, struct whatif_model **ret_model)
+int whatif_model_new(struct elapsed_analysis *analysis, uint32_t most,
+                     struct whatif_model **ret_model)
 {
     struct whatif_model *model = calloc(1, sizeof(*model));
-    int result = model == NULL ? -ENOMEM : make_model(model, analysis);
+    int result = model == NULL ? -ENOMEM : make_model(model, analysis, most);
 
     if (result < 0) {
         whatif_model_free(model);

@@ -82,7 +82,8 @@ struct whatif_extent {
 };
 
 /* whatif_requests.c: fills parties, threads, steps, requests and slots. Returns 0 or -ENOMEM, as all of these. */
-int whatif_take_requests(struct whatif_model *model, struct elapsed_analysis *analysis);
+int whatif_take_requests(struct whatif_model *model, struct elapsed_analysis *analysis,
+                         uint32_t most);
 
 /* whatif_queues.c: what of each step was a queue; which threads are loops. `extents`: [thread], to work with. */
 int whatif_find_queues(struct whatif_model *model, struct whatif_extent *extents);
@@ -100,6 +101,26 @@ void whatif_extents(const struct whatif_model *model, const struct whatif_reques
 /* whatif_programs.c: pools and ops. */
 int whatif_make_programs(struct whatif_model *model, struct whatif_extent *extents);
 
+/* ---- whatif_changes.c ---- */
+
+/* Copies of what changes change, and what they say. */
+struct whatif_changed {
+    const struct whatif_model *model;
+    struct whatif_op *ops;
+    uint32_t *workers;       /* [pool] */
+    bool *is_one, *is_other; /* [party]: whether the change names it; the second name of two */
+    uint32_t pool;           /* REPLICAS: index + 1 of the first one that was changed */
+    struct problem *problem;
+};
+
+/* Returns 0; -ENOMEM; -EINVAL, with a line in `problem`: there is nothing to change. */
+int whatif_apply(struct whatif_changed *changed, const struct whatif_change *change);
+
+/* Whether a request waits in it until there is a connection. */
+bool whatif_is_connecting(const struct whatif_op *op);
+
+/* ---- the simulation ---- */
+
 /* What is simulated. The ops are as many as the model's, in the same places. */
 struct whatif_run {
     const struct whatif_model *model;
@@ -116,5 +137,26 @@ int whatif_simulate(const struct whatif_run *run, uint64_t *latencies,
 
 /* Median and 99th percentile (nearest ranks). Sorts the latencies. */
 void whatif_ranks(uint64_t *latencies, size_t count, struct whatif_figures *figures);
+
+/* Compares two uint64_t, for qsort. */
+int whatif_by_time(const void *one, const void *other);
+
+/* ---- whatif.c: several questions about one recording ---- */
+
+struct whatif_asking {
+    const struct whatif_model *model;
+    struct whatif_run run; /* as recorded */
+    uint32_t *workers;     /* [pool], as recorded */
+    uint64_t *latencies;   /* [request] */
+    struct whatif_changed changed;
+    struct whatif_answer answer; /* without `then` */
+};
+
+/* Simulates the recording. Call whatif_asking_end in any case. Errors as those of whatif_ask. */
+int whatif_asking_begin(struct whatif_asking *asking, const struct whatif_model *model,
+                        uint32_t cpus, struct problem *problem);
+int whatif_asking_try(struct whatif_asking *asking, const struct whatif_change *changes,
+                      size_t count, struct whatif_answer *ret_answer, struct problem *problem);
+void whatif_asking_end(struct whatif_asking *asking);
 
 #endif

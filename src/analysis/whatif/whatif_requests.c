@@ -18,9 +18,22 @@ struct building {
     struct lookup of_process;
     struct lookup thread_of_detail; /* detail -> thread + 1 */
     struct lookup of_thread;
+    size_t steps_most;
 };
 
 /* ---- who ---- */
+
+/* The script's, if there is one: "worker.py" says more than "python3". */
+static void name_for_changes(struct whatif_party *party)
+{
+    const char *script;
+    size_t length = elapsed_script(party->label, &script);
+
+    memcpy(party->asked, script, length);
+    party->asked[length] = '\0';
+    if (length == 0 || !process_is_named(party->asked, party->pid, party->name, party->label))
+        memcpy(party->asked, party->name, sizeof(party->name));
+}
 
 static int64_t add_party(struct building *building, const struct elapsed_row *row)
 {
@@ -33,6 +46,7 @@ static int64_t add_party(struct building *building, const struct elapsed_row *ro
     *party = (struct whatif_party){.origin = row->origin, .pid = row->pid};
     memcpy(party->name, row->process, sizeof(party->name));
     memcpy(party->label, row->label, sizeof(party->label));
+    name_for_changes(party);
     if (row->origin >= model->machines)
         model->machines = row->origin + 1;
     return (int64_t)model->party_count++;
@@ -153,7 +167,8 @@ static int add_steps(struct building *building, const struct elapsed_followed *f
 
 /* ---- clients ---- */
 
-#define STEPS_MOST 5000000u /* of all requests: 160 MB, and their ops half of that */
+#define STEPS_OF_EACH                                                                              \
+    100u /* on average, at most: 50,000 requests take 160 MB, and their ops half of that */
 
 /* The slot of this client that has been free for the shortest time. A new one, if all have a request in progress. */
 static int64_t slot_for(struct whatif_model *model, uint32_t client, uint64_t begin)
@@ -185,7 +200,7 @@ static int take_request(void *context, const struct elapsed_followed *followed)
     struct whatif_request request = {
         .begin = followed->begin, .end = followed->end, .first_step = (uint32_t)model->step_count};
 
-    if (model->left_out > 0 || followed->step_count > STEPS_MOST - model->step_count) {
+    if (model->left_out > 0 || followed->step_count > building->steps_most - model->step_count) {
         model->left_out++; /* and all later ones, which may be their clients' next */
         return 0;
     }
@@ -212,19 +227,20 @@ static int take_request(void *context, const struct elapsed_followed *followed)
     return 0;
 }
 
-int whatif_take_requests(struct whatif_model *model, struct elapsed_analysis *analysis)
+int whatif_take_requests(struct whatif_model *model, struct elapsed_analysis *analysis,
+                         uint32_t most)
 {
-    struct building building = {.model = model, .analysis = analysis};
+    struct building building = {
+        .model = model, .analysis = analysis, .steps_most = (size_t)most * STEPS_OF_EACH};
     const struct elapsed_row nobody = {0};
     uint64_t count = 0;
     int64_t first = add_party(&building, &nobody);
     int result = first < 0 || lookup_set(&building.of_detail, 0, 0) < 0 ? -ENOMEM : 0;
 
     if (result == 0)
-        result =
-            elapsed_each_request(analysis, WHATIF_REQUESTS_MOST, take_request, &building, &count);
-    if (count > WHATIF_REQUESTS_MOST)
-        model->left_out += count - WHATIF_REQUESTS_MOST;
+        result = elapsed_each_request(analysis, most, take_request, &building, &count);
+    if (count > most)
+        model->left_out += count - most;
     lookup_done(&building.of_detail);
     lookup_done(&building.of_process);
     lookup_done(&building.of_thread);

@@ -325,6 +325,7 @@ static void describe(struct simulation *simulation, struct whatif_figures *figur
         return;
     for (size_t i = 0; i < simulation->run->model->request_count; i++)
         all += (double)simulation->latencies[i];
+    figures->mean = all / (double)simulation->done;
     figures->per_second = (double)simulation->done * 1e9 / simulation->last;
     figures->waiting = all > 0 ? simulation->waited / all : 0;
     find_busiest(simulation, figures);

@@ -88,6 +88,9 @@ typedef void report_say_function(const struct report *report, const struct findi
 /* report_elapsed_findings.c */
 report_say_function report_say_elapsed, report_say_lock, report_say_item;
 
+/* report_change_findings.c */
+report_say_function report_say_change;
+
 /* report_message_findings.c */
 report_say_function report_say_wait, report_say_queue, report_say_answers, report_say_requests,
     report_say_unanswered, report_say_retransmits, report_say_dropped, report_say_failed,

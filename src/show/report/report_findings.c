@@ -7,6 +7,7 @@
  *                         Parallelism   P = 1.00 of 5 streams ...
  *                         Waits         41 waits for locks ... during 1.20 s
  *                         Time          (report_elapsed_findings.c)
+ *                         Prediction  (report_change_findings.c)
  *                         Late  Queues  Answers  Requests  Network  Files (report_message_findings.c)
  *                         Path          tsp-server[12] carries 85% of the critical path ... (report_path_findings.c)
  *                         Connections  (report_connection_findings.c)
@@ -242,6 +243,7 @@ static void say_waits(const struct report *report, const struct finding *finding
 
 static report_say_function *const sentences[FINDING_KIND_COUNT] = {
     [FINDING_ELAPSED] = report_say_elapsed,
+    [FINDING_CHANGE] = report_say_change,
     [FINDING_WORK_OF_FEW] = say_work,
     [FINDING_WORK_SHARED] = say_work,
     [FINDING_IDLE] = say_idle,
@@ -317,6 +319,7 @@ int report_find(const struct report *report, struct report_content *content)
         .elapsed = report->elapsed,
         .pauses = report->pauses,
         .patterns = report->patterns,
+        .changes = report->changes,
     };
     struct findings findings;
     int result = findings_find(&from, &findings);

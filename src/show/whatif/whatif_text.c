@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* whatif_text.c: what requests would take after a change: a table of now and then, or JSON. See show.h. */
-#include "show/show.h"
+/* whatif_text.c: what requests would take after a change, or after each of those that there are: tables, or
+ * JSON. See show.h. */
 #include "show/text/json.h"
 #include "show/text/table.h"
 #include "show/text/terminal.h"
+#include "show/whatif/whatif_face.h"
 
 #include <errno.h>
 #include <string.h>
@@ -178,6 +179,66 @@ static int print_text(const struct whatif_model *model, const struct whatif_answ
     return result;
 }
 
+/* ---- all changes, as text ---- */
+
+static const struct table_column trial_columns[] = {
+    {"REQUESTS/S", true, 0, false}, {"LATENCY P50", true, 0, false}, {"P99", true, 1, false},
+    {"CONCERNS", true, 2, false},   {"CHANGE", false, 0, false},
+};
+
+static int add_trial(struct table *table, const struct whatif_trial *trial)
+{
+    const struct whatif_figures *then = &trial->answer.then;
+    char cells[4][UNIT_SIZE], option[CHANGE_SIZE];
+
+    snprintf(cells[0], UNIT_SIZE, "%.1f", then->per_second);
+    show_duration(then->median, cells[1]);
+    show_duration(then->p99, cells[2]);
+    show_percent((uint64_t)(trial->concerns * 1e6), 1000000, cells[3]);
+    strncat(cells[3], "%", UNIT_SIZE - strlen(cells[3]) - 1);
+    whatif_option_text(&trial->change, option);
+    return table_add(table, (const char *const[]){cells[0], cells[1], cells[2], cells[3], option});
+}
+
+static int print_trials(const struct whatif_found *found, FILE *file)
+{
+    struct table table;
+    int result = table_init(&table, file, trial_columns, ARRAY_SIZE(trial_columns));
+
+    for (size_t i = 0; i < found->count && result == 0; i++)
+        result = add_trial(&table, &found->trials[i]);
+    if (result == 0)
+        result = table_print(&table, file);
+    table_done(&table);
+    return result;
+}
+
+static int print_found(const struct whatif_model *model, const struct whatif_found *found,
+                       uint32_t cpus, FILE *file)
+{
+    const struct whatif_figures *now = &found->now.recorded;
+    char count[COUNTED_SIZE], median[UNIT_SIZE], p99[UNIT_SIZE];
+    struct folding folding;
+
+    show_counted(now->requests, "request", count);
+    show_duration(now->median, median);
+    show_duration(now->p99, p99);
+    fprintf(file, "%s, %.1f a second, latency P50 %s, P99 %s\n\n", count, now->per_second, median,
+            p99);
+    int result = print_trials(found, file);
+    fputs("\n", file);
+    FILE *into = folding_begin(&folding, file);
+    show_counted(found->tried, "change", count);
+    fprintf(into,
+            "%s tried, one at a time; those that make requests faster by 1%% or more are shown. "
+            "CONCERNS is the part of the requests' time that a change is about. ",
+            count);
+    print_busiest(model, &found->now.base, "As recorded", into);
+    print_trust(&found->now, cpus, into);
+    folding_end(&folding);
+    return result;
+}
+
 /* ---- JSON ---- */
 
 static json_t *figures_json(const struct whatif_model *model, const struct whatif_figures *figures,
@@ -239,4 +300,38 @@ int show_whatif(const struct whatif_model *model, const struct whatif_answer *an
 {
     return options->json ? print_json(model, answer, cpus, file)
                          : print_text(model, answer, cpus, file);
+}
+
+static json_t *trial_json(const void *context, size_t index)
+{
+    const struct whatif_found *found = context;
+    const struct whatif_trial *trial = &found->trials[index];
+    char option[CHANGE_SIZE];
+
+    whatif_option_text(&trial->change, option);
+    return json_pack("{s:s,s:f,s:f,s:o,s:o}", "change", option, "concerns", trial->concerns,
+                     "requests_per_second", trial->answer.then.per_second, "latency_p50_ns",
+                     json_count(trial->answer.then.median), "latency_p99_ns",
+                     json_count(trial->answer.then.p99));
+}
+
+static int print_found_json(const struct whatif_model *model, const struct whatif_found *found,
+                            uint32_t cpus, FILE *file)
+{
+    return json_print(json_pack("{s:o,s:o,s:o,s:f,s:f,s:f,s:o,s:o,s:o,s:o}", "requests",
+                                json_count(found->now.recorded.requests), "recorded",
+                                figures_json(model, &found->now.recorded, false), "model",
+                                figures_json(model, &found->now.base, true), "off", found->now.off,
+                                "no_cpu_kept", found->now.no_cpu, "queues_kept", found->now.kept,
+                                "cpus", cpus == 0 ? json_null() : json_count(cpus), "left_out",
+                                json_count(found->now.left_out), "tried", json_count(found->tried),
+                                "changes", json_array_of(found, found->count, trial_json)),
+                      JSON_INDENT(1) | JSON_ENCODE_ANY, file);
+}
+
+int show_whatif_search(const struct whatif_model *model, const struct whatif_found *found,
+                       uint32_t cpus, FILE *file, const struct show_options *options)
+{
+    return options->json ? print_found_json(model, found, cpus, file)
+                         : print_found(model, found, cpus, file);
 }

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * change_findings.c: the change that would make requests fastest, as the model of them predicts it. See findings.h and
+ * whatif.h.
+ *
+ * Said only if the model comes out as recorded, and of what somebody can change: workers, connections, questions, and waits
+ * for what the program or its settings choose to wait for. That a computer is twice as fast is no such change.
+ */
+#include "analysis/findings/findings_private.h"
+
+#include <errno.h>
+
+#define OFF_MOST   0.1 /* of the model */
+#define GAIN_LEAST 0.1
+
+static double gain_of(const struct whatif_trial *trial)
+{
+    return 1 - trial->answer.then.mean / trial->answer.recorded.mean;
+}
+
+static bool has_nagle(const struct findings *findings)
+{
+    for (size_t i = 0; i < findings->count; i++)
+        if (findings->list[i].kind == FINDING_NAGLE)
+            return true;
+    return false;
+}
+
+static bool is_wait_by_choice(enum elapsed_kind kind)
+{
+    return kind == ELAPSED_DISK || kind == ELAPSED_LOCK || kind == ELAPSED_FILE_LOCK ||
+           kind == ELAPSED_INTERPRETER;
+}
+
+/* Waits come last: they are in the account already, and seldom end altogether. */
+static unsigned rank_of(const struct whatif_trial *trial, const struct findings *findings)
+{
+    switch (trial->change.kind) {
+    case WHATIF_REPLICAS:
+    case WHATIF_KEEP:
+    case WHATIF_MERGE:
+        return 2;
+    case WHATIF_NO_HOLDBACK:
+        return has_nagle(findings) ? 2 : 0;
+    case WHATIF_WAIT:
+        return is_wait_by_choice(trial->change.wait) ? 1 : 0;
+    case WHATIF_SPEED:
+        break;
+    }
+    return 0;
+}
+
+/* The part of the account's time in which requests were in progress. */
+static double share_of_requests(const struct findings_from *from)
+{
+    const struct whatif_found *changes = from->changes;
+    const struct whatif_figures *recorded = &changes->now.recorded;
+
+    if (!from->elapsed->from_start || recorded->requests == 0)
+        return 1;
+    double all = (double)(recorded->requests + changes->now.left_out) / (double)recorded->requests;
+    double share = (double)changes->covered * all / (double)from->elapsed->run.time;
+    return share > 1 ? 1 : share;
+}
+
+int findings_of_changes(const struct findings_from *from, struct findings *findings)
+{
+    const struct whatif_found *changes = from->changes;
+    const struct whatif_trial *best = NULL;
+    unsigned best_rank = 0;
+
+    if (changes == NULL || findings_account(from->elapsed) == NULL || changes->now.off > OFF_MOST)
+        return 0;
+    double share = share_of_requests(from);
+    for (size_t i = 0; i < changes->count; i++) {
+        const struct whatif_trial *trial = &changes->trials[i];
+        unsigned rank = rank_of(trial, findings);
+        if (rank > best_rank && gain_of(trial) * share >= GAIN_LEAST) {
+            best = trial;
+            best_rank = rank;
+        }
+    }
+    if (best == NULL)
+        return 0;
+    struct finding *finding = findings_add(findings, FINDING_CHANGE, gain_of(best) * share);
+    if (finding == NULL)
+        return -ENOMEM;
+    finding->change = best;
+    return 0;
+}

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: MIT */
+/* whatif_changes.c: changes of the programs of requests, and of pools. See whatif.h. */
+#include "analysis/whatif/whatif_private.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* ---- names ---- */
+
+static bool is_named(const struct whatif_party *party, const char *name)
+{
+    return party->name[0] != '\0' && process_is_named(name, party->pid, party->name, party->label);
+}
+
+/* ---- changes of programs ---- */
+
+static int nothing(const struct whatif_changed *changed, const char *format, const char *name)
+{
+    return problem_set(changed->problem, -EINVAL, format, name);
+}
+
+static int change_replicas(struct whatif_changed *changed, const struct whatif_change *change)
+{
+    const struct whatif_model *model = changed->model;
+    bool found = false;
+
+    for (size_t i = 0; i < model->pool_count; i++) {
+        if (!changed->is_one[model->pools[i].party])
+            continue;
+        changed->workers[i] = (uint32_t)change->amount;
+        if (!found)
+            changed->pool = (uint32_t)i + 1;
+        found = true;
+    }
+    return found ? 0
+                 : nothing(changed, "no process named %s answered a request in this recording",
+                           change->name);
+}
+
+/* Who does not sleep needs no CPU to wake up. */
+static void drop_awakening(struct whatif_changed *changed, size_t at)
+{
+    size_t next = at + 1;
+
+    if (next < changed->model->op_count && changed->ops[next].type == OP_NO_CPU &&
+        changed->ops[next].of == changed->ops[at].of)
+        changed->ops[next].time = 0;
+}
+
+static int change_wait(struct whatif_changed *changed, const struct whatif_change *change)
+{
+    const struct whatif_model *model = changed->model;
+    bool found = false, named = false;
+
+    for (size_t i = 0; i < model->op_count; i++) {
+        struct whatif_op *op = &changed->ops[i];
+        if (op->type != OP_DELAY || !changed->is_one[op->of])
+            continue;
+        named = true;
+        if (op->kind != change->wait)
+            continue;
+        found = true;
+        op->time = (uint64_t)((double)op->time * change->amount);
+        if (change->amount == 0)
+            drop_awakening(changed, i);
+    }
+    if (found)
+        return 0;
+    return nothing(changed,
+                   named ? "no request waited for that in a process named %s"
+                         : "no process named %s had a part in a request of this recording",
+                   change->name);
+}
+
+static int change_speed(struct whatif_changed *changed, const struct whatif_change *change)
+{
+    const struct whatif_model *model = changed->model;
+    bool found = false;
+
+    for (size_t i = 0; i < model->op_count; i++) {
+        struct whatif_op *op = &changed->ops[i];
+        if (op->type != OP_CPU || !changed->is_one[op->of])
+            continue;
+        found = true;
+        op->time = (uint64_t)((double)op->time / change->amount);
+    }
+    return found ? 0
+                 : nothing(changed, "no process named %s computed for a request of this recording",
+                           change->name);
+}
+
+/* The median time of messages in flight that nothing held back; 0: there are none. */
+static int usual_flight(const struct whatif_changed *changed, uint64_t *ret_time)
+{
+    const struct whatif_model *model = changed->model;
+    uint64_t *times = calloc(model->op_count + 1, sizeof(*times));
+    size_t count = 0;
+
+    if (times == NULL)
+        return -ENOMEM;
+    for (size_t i = 0; i < model->op_count; i++)
+        if (model->ops[i].kind == ELAPSED_IN_FLIGHT && !model->ops[i].is_held)
+            times[count++] = model->ops[i].time;
+    qsort(times, count, sizeof(*times), whatif_by_time);
+    *ret_time = count == 0 ? 0 : times[count / 2];
+    free(times);
+    return 0;
+}
+
+static int change_holdback(struct whatif_changed *changed)
+{
+    uint64_t usual;
+    bool found = false;
+
+    if (usual_flight(changed, &usual) < 0)
+        return -ENOMEM;
+    for (size_t i = 0; i < changed->model->op_count; i++) {
+        struct whatif_op *op = &changed->ops[i];
+        if (!op->is_held)
+            continue;
+        found = true;
+        op->time = usual;
+    }
+    return found ? 0
+                 : nothing(changed,
+                           "no message of a request was in flight for as long as an "
+                           "acknowledgement is delayed (40 ms)%s",
+                           "");
+}
+
+bool whatif_is_connecting(const struct whatif_op *op)
+{
+    return op->kind == ELAPSED_CONNECT || op->kind == ELAPSED_RESENT_SYN;
+}
+
+/* Whether the pool that is entered next in the request is one that the change names. */
+static bool enters_other(const struct whatif_changed *changed, const struct whatif_request *request,
+                         uint32_t at)
+{
+    const struct whatif_model *model = changed->model;
+
+    for (; at < request->op_count; at++)
+        if (model->ops[request->first_op + at].type == OP_ENTER)
+            return changed->is_other[model->pools[model->ops[request->first_op + at].of].party];
+    return false;
+}
+
+static int change_connections(struct whatif_changed *changed, const struct whatif_change *change)
+{
+    const struct whatif_model *model = changed->model;
+    bool found = false;
+
+    for (size_t i = 0; i < model->request_count; i++) {
+        const struct whatif_request *request = &model->requests[i];
+        for (uint32_t k = 0; k < request->op_count; k++) {
+            struct whatif_op *op = &changed->ops[request->first_op + k];
+            if (!whatif_is_connecting(op) || !changed->is_one[op->of] ||
+                !enters_other(changed, request, k))
+                continue;
+            op->time = 0;
+            found = true;
+        }
+    }
+    return found ? 0
+                 : nothing(changed, "no request waited while %s connected to that process",
+                           change->name);
+}
+
+/* Whether the op takes a message from one of the two to the other, or wakes its receiver. */
+static bool is_of_trip(const struct whatif_op *op)
+{
+    return op->kind == ELAPSED_IN_FLIGHT || (op->type == OP_NO_CPU);
+}
+
+/* The trips of `name` to `to` in one request: all but the first lose what the way takes. */
+static bool merge_trips(struct whatif_changed *changed, const struct whatif_request *request)
+{
+    unsigned trips = 0;
+    bool found = false;
+
+    for (uint32_t k = 0; k < request->op_count; k++) {
+        struct whatif_op *op = &changed->ops[request->first_op + k];
+        bool is_there = op->type != OP_ENTER && op->type != OP_LEAVE && is_of_trip(op);
+        if (is_there && op->kind == ELAPSED_IN_FLIGHT && changed->is_other[op->of])
+            trips++;
+        if (!is_there || trips < 2 || (!changed->is_other[op->of] && !changed->is_one[op->of]))
+            continue;
+        op->time = 0;
+        found = true;
+    }
+    return found;
+}
+
+static int change_trips(struct whatif_changed *changed, const struct whatif_change *change)
+{
+    bool found = false;
+
+    for (size_t i = 0; i < changed->model->request_count; i++)
+        found = merge_trips(changed, &changed->model->requests[i]) || found;
+    return found ? 0
+                 : nothing(changed,
+                           "no request had two questions of %s to that process, one after the "
+                           "other",
+                           change->name);
+}
+
+int whatif_apply(struct whatif_changed *changed, const struct whatif_change *change)
+{
+    for (size_t i = 0; i < changed->model->party_count; i++) {
+        const struct whatif_party *party = &changed->model->parties[i];
+        changed->is_one[i] = change->name != NULL && is_named(party, change->name);
+        changed->is_other[i] = change->to != NULL && is_named(party, change->to);
+    }
+    switch (change->kind) {
+    case WHATIF_REPLICAS:
+        return change_replicas(changed, change);
+    case WHATIF_WAIT:
+        return change_wait(changed, change);
+    case WHATIF_SPEED:
+        return change_speed(changed, change);
+    case WHATIF_NO_HOLDBACK:
+        return change_holdback(changed);
+    case WHATIF_KEEP:
+        return change_connections(changed, change);
+    case WHATIF_MERGE:
+        return change_trips(changed, change);
+    }
+    return 0;
+}

@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * whatif_search.c: which single change makes requests fastest. See whatif.h.
+ *
+ *      ops          CPU db 3 ms | disk db 8 ms | queued at php 60 ms | in flight to db (second question of php)
+ *      candidates   --speed db=2  --wait db,disk=0  --replicas php=...      --merge php>db
+ *      concern      1.5 ms        8 ms              60 ms                   what the ways take
+ */
+#include "analysis/whatif/whatif_private.h"
+#include "base/lookup.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct candidate {
+    enum whatif_kind kind;
+    enum elapsed_kind wait;
+    uint32_t one, other; /* names */
+    uint64_t time;       /* of all requests, ns */
+};
+
+/* Two programs that ask each other in a request. */
+struct pair {
+    uint32_t one, other; /* names; `one` asked first */
+    uint32_t questions;
+    uint64_t time; /* on the way, after the first question's answer */
+};
+
+#define PAIRS_MOST 32 /* in a request; further ones are not merged */
+
+struct searching {
+    const struct whatif_model *model;
+    uint32_t *names; /* [party]: the first party that a change names with it */
+    struct candidate *candidates;
+    size_t count, room;
+    struct lookup of_key;
+    bool failed;
+};
+
+/* ---- what there is to change ---- */
+
+static int name_parties(struct searching *searching)
+{
+    const struct whatif_model *model = searching->model;
+
+    searching->names = calloc(model->party_count + 1, sizeof(*searching->names));
+    if (searching->names == NULL)
+        return -ENOMEM;
+    for (uint32_t i = 0, first; i < model->party_count; i++) {
+        for (first = 0; strcmp(model->parties[first].asked, model->parties[i].asked) != 0;)
+            first++;
+        searching->names[i] = first;
+    }
+    return 0;
+}
+
+static void concern(struct searching *searching, struct candidate candidate)
+{
+    uint64_t key = (uint64_t)candidate.kind << 56 | (uint64_t)candidate.wait << 48 |
+                   (uint64_t)(candidate.one & 0xffffff) << 24 | (candidate.other & 0xffffff);
+    uint32_t found = lookup_find(&searching->of_key, key);
+
+    if (candidate.time == 0 || searching->failed)
+        return;
+    if (found != LOOKUP_NONE) {
+        searching->candidates[found].time += candidate.time;
+        return;
+    }
+    if (array_reserve(&searching->candidates, &searching->room, searching->count + 1,
+                      sizeof(*searching->candidates)) < 0 ||
+        lookup_set(&searching->of_key, key, (uint32_t)searching->count) < 0)
+        searching->failed = true;
+    else
+        searching->candidates[searching->count++] = candidate;
+}
+
+/* Waits that a change of this program could remove: not for others, nor for messages. */
+static bool is_own_wait(enum elapsed_kind kind)
+{
+    switch (kind) {
+    case ELAPSED_DISK:
+    case ELAPSED_LOCK:
+    case ELAPSED_FILE_LOCK:
+    case ELAPSED_INTERPRETER:
+    case ELAPSED_VM_STOP:
+    case ELAPSED_TIMER:
+    case ELAPSED_LIMIT:
+    case ELAPSED_NO_ANSWER:
+    case ELAPSED_OUTSIDE:
+    case ELAPSED_OPEN:
+    case ELAPSED_INPUT:
+    case ELAPSED_SPACE:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static struct pair *pair_of(struct pair *pairs, size_t *count, uint32_t from, uint32_t to)
+{
+    for (size_t i = 0; i < *count; i++)
+        if ((pairs[i].one == from && pairs[i].other == to) ||
+            (pairs[i].one == to && pairs[i].other == from))
+            return &pairs[i];
+    for (size_t i = 0; i < *count; i++)
+        if (pairs[i].one == to || pairs[i].other == to)
+            return NULL; /* it has been asked, or has asked, before */
+    if (*count == PAIRS_MOST)
+        return NULL;
+    pairs[*count] = (struct pair){.one = from, .other = to};
+    return &pairs[(*count)++];
+}
+
+static void take_flight(struct pair *pairs, size_t *count, uint32_t from, uint32_t to,
+                        uint64_t time)
+{
+    struct pair *pair = from == to ? NULL : pair_of(pairs, count, from, to);
+
+    if (pair == NULL)
+        return;
+    pair->questions += pair->one == from;
+    if (pair->questions > 1)
+        pair->time += time;
+}
+
+/* The program whose workers are entered next; the op's own, if none are. */
+static uint32_t entered_next(const struct searching *searching,
+                             const struct whatif_request *request, uint32_t at, uint32_t own)
+{
+    const struct whatif_model *model = searching->model;
+
+    for (; at < request->op_count; at++) {
+        const struct whatif_op *op = &model->ops[request->first_op + at];
+        if (op->type == OP_ENTER)
+            return searching->names[model->pools[op->of].party];
+    }
+    return own;
+}
+
+static void take_delay(struct searching *searching, const struct whatif_request *request,
+                       uint32_t at)
+{
+    const struct whatif_op *op = &searching->model->ops[request->first_op + at];
+    uint32_t name = searching->names[op->of];
+
+    if (op->is_held) {
+        concern(searching, (struct candidate){.kind = WHATIF_NO_HOLDBACK, .time = op->time});
+    } else if (whatif_is_connecting(op)) {
+        uint32_t other = entered_next(searching, request, at, name);
+        concern(searching, (struct candidate){
+                               .kind = WHATIF_KEEP, .one = name, .other = other, .time = op->time});
+    } else if (is_own_wait((enum elapsed_kind)op->kind)) {
+        concern(searching, (struct candidate){.kind = WHATIF_WAIT,
+                                              .wait = (enum elapsed_kind)op->kind,
+                                              .one = name,
+                                              .time = op->time});
+    }
+}
+
+static void take_request(struct searching *searching, const struct whatif_request *request)
+{
+    const struct whatif_model *model = searching->model;
+    uint32_t last = searching->names[request->client];
+    struct pair pairs[PAIRS_MOST];
+    size_t count = 0;
+
+    for (uint32_t k = 0; k < request->op_count; k++) {
+        const struct whatif_op *op = &model->ops[request->first_op + k];
+        if (op->type == OP_ENTER || op->type == OP_LEAVE)
+            continue;
+        uint32_t name = searching->names[op->of];
+        if (op->type == OP_QUEUED)
+            concern(searching,
+                    (struct candidate){.kind = WHATIF_REPLICAS, .one = name, .time = op->time});
+        else if (op->type == OP_CPU)
+            concern(searching,
+                    (struct candidate){.kind = WHATIF_SPEED, .one = name, .time = op->time / 2});
+        else if (op->type == OP_DELAY)
+            take_delay(searching, request, k);
+        if (op->kind == ELAPSED_IN_FLIGHT)
+            take_flight(pairs, &count, last, name, op->time);
+        last = name;
+    }
+    for (size_t i = 0; i < count; i++)
+        concern(searching, (struct candidate){.kind = WHATIF_MERGE,
+                                              .one = pairs[i].one,
+                                              .other = pairs[i].other,
+                                              .time = pairs[i].time});
+}
+
+static int by_concern(const void *one, const void *other)
+{
+    const struct candidate *a = one, *b = other;
+
+    return (a->time < b->time) - (a->time > b->time);
+}
+
+static int find_candidates(struct searching *searching)
+{
+    int result = name_parties(searching);
+
+    for (size_t i = 0; i < searching->model->request_count && result == 0; i++) {
+        take_request(searching, &searching->model->requests[i]);
+        result = searching->failed ? -ENOMEM : 0;
+    }
+    if (result == 0 && searching->count > 0)
+        qsort(searching->candidates, searching->count, sizeof(*searching->candidates), by_concern);
+    return result;
+}
+
+/* ---- what they gain ---- */
+
+#define SMALL       0.01
+#define MOST_OF_ALL 0.9
+
+/* By how much requests are faster on average: 0.1 is 10 %. */
+static double gain_of(const struct whatif_answer *answer)
+{
+    return answer->recorded.mean > 0 ? 1 - answer->then.mean / answer->recorded.mean : 0;
+}
+
+/* 0: the trial's answer is set; 1: that change cannot be made. */
+static int try_one(struct whatif_asking *asking, struct whatif_trial *trial)
+{
+    struct problem ignored;
+    int result = whatif_asking_try(asking, &trial->change, 1, &trial->answer, &ignored);
+
+    return result == -EINVAL ? 1 : result;
+}
+
+static uint32_t workers_of(const struct whatif_model *model, const char *name)
+{
+    uint32_t most = 0;
+
+    for (size_t i = 0; i < model->pool_count; i++)
+        if (strcmp(model->parties[model->pools[i].party].asked, name) == 0 &&
+            model->pools[i].workers > most)
+            most = model->pools[i].workers;
+    return most;
+}
+
+/* As few workers as gain most of what any number would. */
+static int try_replicas(struct whatif_asking *asking, struct whatif_trial *trial)
+{
+    uint32_t enough = (uint32_t)asking->model->slot_count;
+
+    trial->from = workers_of(asking->model, trial->change.name);
+    if (trial->from == 0 || trial->from >= enough)
+        return 1;
+    trial->change.amount = enough;
+    int result = try_one(asking, trial);
+    double best = result == 0 ? gain_of(&trial->answer) : 0;
+    if (result != 0 || best < SMALL)
+        return result;
+    for (uint32_t n = trial->from * 2; n < enough; n *= 2) {
+        struct whatif_trial fewer = *trial;
+        fewer.change.amount = n;
+        result = try_one(asking, &fewer);
+        if (result < 0)
+            return result;
+        if (result == 0 && gain_of(&fewer.answer) >= MOST_OF_ALL * best) {
+            *trial = fewer;
+            break;
+        }
+    }
+    return 0;
+}
+
+static int try_candidate(struct whatif_asking *asking, const struct candidate *candidate,
+                         struct whatif_trial *ret_trial)
+{
+    const struct whatif_model *model = asking->model;
+    bool has_other = candidate->kind == WHATIF_KEEP || candidate->kind == WHATIF_MERGE;
+
+    *ret_trial = (struct whatif_trial){
+        .change = {.kind = candidate->kind,
+                   .name = candidate->kind == WHATIF_NO_HOLDBACK
+                               ? NULL
+                               : model->parties[candidate->one].asked,
+                   .to = has_other ? model->parties[candidate->other].asked : NULL,
+                   .amount = candidate->kind == WHATIF_SPEED ? 2 : 0,
+                   .wait = candidate->wait},
+        .concerns =
+            (double)candidate->time / (asking->answer.recorded.mean * (double)model->request_count),
+    };
+    return candidate->kind == WHATIF_REPLICAS ? try_replicas(asking, ret_trial)
+                                              : try_one(asking, ret_trial);
+}
+
+static int by_gain(const void *one, const void *other)
+{
+    const struct whatif_trial *a = one, *b = other;
+    double x = gain_of(&a->answer), y = gain_of(&b->answer);
+
+    return x != y ? (x < y) - (x > y) : (a->concerns < b->concerns) - (a->concerns > b->concerns);
+}
+
+static int try_all(struct searching *searching, struct whatif_asking *asking, size_t most,
+                   struct whatif_found *found)
+{
+    int result = 0;
+
+    found->trials = calloc(most + 1, sizeof(*found->trials));
+    if (found->trials == NULL)
+        return -ENOMEM;
+    for (size_t i = 0; i < searching->count && found->tried < most && result >= 0; i++) {
+        const struct candidate *candidate = &searching->candidates[i];
+        struct whatif_trial *trial = &found->trials[found->count];
+        if (searching->model->parties[candidate->one].asked[0] == '\0' &&
+            candidate->kind != WHATIF_NO_HOLDBACK)
+            continue;
+        result = try_candidate(asking, candidate, trial);
+        found->tried++;
+        found->count += result == 0 && gain_of(&trial->answer) >= SMALL;
+    }
+    if (found->count > 1)
+        qsort(found->trials, found->count, sizeof(*found->trials), by_gain);
+    return result < 0 ? result : 0;
+}
+
+/* ---- all of it ---- */
+
+static int by_begin(const void *one, const void *other)
+{
+    const struct whatif_request *a = *(const struct whatif_request *const *)one;
+    const struct whatif_request *b = *(const struct whatif_request *const *)other;
+
+    return (a->begin > b->begin) - (a->begin < b->begin);
+}
+
+static int find_covered(const struct whatif_model *model, uint64_t *ret_covered)
+{
+    const struct whatif_request **in_order = calloc(model->request_count, sizeof(*in_order));
+    uint64_t until = 0;
+
+    *ret_covered = 0;
+    if (in_order == NULL)
+        return -ENOMEM;
+    for (size_t i = 0; i < model->request_count; i++)
+        in_order[i] = &model->requests[i];
+    qsort(in_order, model->request_count, sizeof(*in_order), by_begin);
+    for (size_t i = 0; i < model->request_count; i++) {
+        uint64_t begin = in_order[i]->begin > until ? in_order[i]->begin : until;
+        if (in_order[i]->end > begin) {
+            *ret_covered += in_order[i]->end - begin;
+            until = in_order[i]->end;
+        }
+    }
+    free(in_order);
+    return 0;
+}
+
+int whatif_search(const struct whatif_model *model, uint32_t cpus, size_t most,
+                  struct whatif_found *ret_found, struct problem *problem)
+{
+    struct searching searching = {.model = model};
+    struct whatif_asking asking;
+    int result = whatif_asking_begin(&asking, model, cpus, problem);
+
+    *ret_found = (struct whatif_found){.now = asking.answer};
+    if (result == 0) {
+        result = find_covered(model, &ret_found->covered);
+        if (result == 0)
+            result = find_candidates(&searching);
+        if (result == 0)
+            result = try_all(&searching, &asking, most, ret_found);
+        if (result == -ENOMEM)
+            problem_set(problem, -ENOMEM, "out of memory");
+    }
+    whatif_asking_end(&asking);
+    lookup_done(&searching.of_key);
+    free(searching.candidates);
+    free(searching.names);
+    return result;
+}
+
+void whatif_found_done(struct whatif_found *found)
+{
+    free(found->trials);
+    *found = (struct whatif_found){.count = 0};
+}

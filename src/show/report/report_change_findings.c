@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* report_change_findings.c: a sentence on what would make requests faster. See report_face.h. */
+#include "show/report/report_face.h"
+#include "show/whatif/whatif_face.h"
+
+void report_say_change(const struct report *report, const struct finding *finding,
+                       struct report_content *content)
+{
+    const struct whatif_answer *answer = &finding->change->answer;
+    char change[CHANGE_SIZE], option[CHANGE_SIZE], of[COUNTED_SIZE + 20] = "", off[UNIT_SIZE];
+    char count[COUNTED_SIZE], now[UNIT_SIZE], then[UNIT_SIZE];
+
+    (void)report;
+    whatif_change_text(finding->change, change);
+    whatif_option_text(&finding->change->change, option);
+    show_duration(answer->recorded.median, now);
+    show_duration(answer->then.median, then);
+    show_percent((uint64_t)(answer->off * 1e6), 1000000, off);
+    if (answer->left_out > 0) {
+        show_counted(answer->recorded.requests, "request", count);
+        snprintf(of, sizeof(of), " of the first %s", count);
+    }
+    report_say(content, "Prediction",
+               "%s, the median latency%s would be %s instead of %s, with %.1f requests/s instead "
+               "of %.1f (dpm whatif %s; without a change the model is %s%% off).",
+               change, of, then, now, answer->then.per_second, answer->recorded.per_second, option,
+               off);
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* whatif_face.h: words for changes. Private to show/. */
+#ifndef DPM_WHATIF_FACE_H
+#define DPM_WHATIF_FACE_H
+
+#include "show/show.h"
+
+#define CHANGE_SIZE (2 * PROCESS_NAME_SIZE + 80)
+
+/* As an option of `dpm whatif`, for a shell: --replicas 'php-fpm=20'. */
+void whatif_option_text(const struct whatif_change *change, char text[CHANGE_SIZE]);
+
+/* How a sentence begins: "With 20 workers of php-fpm instead of 5". */
+void whatif_change_text(const struct whatif_trial *trial, char text[CHANGE_SIZE]);
+
+#endif

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+/* whatif_words.c: changes, as options and in sentences. See whatif_face.h. */
+#include "show/whatif/whatif_face.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static void name_text(const char *name, char text[PROCESS_NAME_SIZE])
+{
+    show_text(name == NULL ? "" : name, PROCESS_LABEL_SIZE, text);
+}
+
+/* Whether a shell takes the text as it is. */
+static bool is_plain(const char *text)
+{
+    return text[strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                             "_-+=.,:/@%")] == '\0';
+}
+
+/* In single quotes, if need be: each quote inside ends them, stands for itself, and begins them again. */
+static void add_word(const char *word, char text[CHANGE_SIZE])
+{
+    size_t used = strlen(text);
+    bool plain = is_plain(word);
+
+    for (const char *at = plain ? word : ""; *at != '\0' && used + 1 < CHANGE_SIZE; at++)
+        text[used++] = *at;
+    if (!plain)
+        text[used++] = '\'';
+    for (const char *at = plain ? "" : word; *at != '\0' && used + 6 < CHANGE_SIZE; at++) {
+        if (*at == '\'') {
+            memcpy(text + used, "'\\'", 3);
+            used += 3;
+        }
+        text[used++] = *at;
+    }
+    if (!plain)
+        text[used++] = '\'';
+    text[used] = '\0';
+}
+
+void whatif_option_text(const struct whatif_change *change, char text[CHANGE_SIZE])
+{
+    char name[PROCESS_NAME_SIZE], to[PROCESS_NAME_SIZE], value[CHANGE_SIZE];
+    const char *option = "";
+
+    name_text(change->name, name);
+    name_text(change->to, to);
+    switch (change->kind) {
+    case WHATIF_NO_HOLDBACK:
+        snprintf(text, CHANGE_SIZE, "--no-holdback");
+        return;
+    case WHATIF_REPLICAS:
+        option = "--replicas ";
+        snprintf(value, sizeof(value), "%s=%.0f", name, change->amount);
+        break;
+    case WHATIF_SPEED:
+        option = "--speed ";
+        snprintf(value, sizeof(value), "%s=%g", name, change->amount);
+        break;
+    case WHATIF_WAIT:
+        option = "--wait ";
+        snprintf(value, sizeof(value), "%s,%s=%g", name, elapsed_kind_key(change->wait),
+                 change->amount);
+        break;
+    case WHATIF_KEEP:
+        option = "--keep-connections ";
+        snprintf(value, sizeof(value), "%s>%s", name, to);
+        break;
+    case WHATIF_MERGE:
+        option = "--merge ";
+        snprintf(value, sizeof(value), "%s>%s", name, to);
+        break;
+    }
+    snprintf(text, CHANGE_SIZE, "%s", option);
+    add_word(value, text);
+}
+
+static const char *const waited_for[ELAPSED_KIND_COUNT] = {
+    [ELAPSED_DISK] = "the disk",
+    [ELAPSED_LOCK] = "locks",
+    [ELAPSED_FILE_LOCK] = "file locks",
+    [ELAPSED_INTERPRETER] = "Python's interpreter lock",
+    [ELAPSED_VM_STOP] = "safepoints of its JVM",
+    [ELAPSED_TIMER] = "timers",
+    [ELAPSED_LIMIT] = "time limits of calls",
+    [ELAPSED_NO_ANSWER] = "answers that do not come",
+    [ELAPSED_OUTSIDE] = "unmonitored peers",
+    [ELAPSED_OPEN] = "files to be opened",
+    [ELAPSED_INPUT] = "input and output",
+    [ELAPSED_SPACE] = "buffer space to send",
+};
+
+void whatif_change_text(const struct whatif_trial *trial, char text[CHANGE_SIZE])
+{
+    const struct whatif_change *change = &trial->change;
+    char name[PROCESS_NAME_SIZE], to[PROCESS_NAME_SIZE];
+
+    name_text(change->name, name);
+    name_text(change->to, to);
+    switch (change->kind) {
+    case WHATIF_NO_HOLDBACK:
+        snprintf(text, CHANGE_SIZE, "If no message waited for a delayed acknowledgement");
+        break;
+    case WHATIF_REPLICAS:
+        snprintf(text, CHANGE_SIZE, "With %.0f workers of %s instead of %" PRIu32, change->amount,
+                 name, trial->from);
+        break;
+    case WHATIF_SPEED:
+        snprintf(text, CHANGE_SIZE, "If %s computed %g times as fast", name, change->amount);
+        break;
+    case WHATIF_WAIT:
+        snprintf(text, CHANGE_SIZE, "If %s did not wait for %s", name,
+                 waited_for[change->wait] == NULL ? elapsed_kind_name(change->wait)
+                                                  : waited_for[change->wait]);
+        break;
+    case WHATIF_KEEP:
+        snprintf(text, CHANGE_SIZE, "If %s kept its connections to %s", name, to);
+        break;
+    case WHATIF_MERGE:
+        snprintf(text, CHANGE_SIZE, "If %s asked %s once for each request", name, to);
+        break;
+    }
+}
