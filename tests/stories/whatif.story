@@ -200,3 +200,45 @@ $ dpm whatif --json --keep-connections 'front>back' trace
 jq: near(.recorded.latency_p50_ns; 12e6) and near(.then.latency_p50_ns; 8e6) and .off < 0.02
 $ dpm whatif --json --keep-connections 'client>front' --keep-connections 'front>back' trace
 jq: near(.then.latency_p50_ns; 5.06e6)
+
+== a connection for each request: what comes after the answer is no question, and the worker takes the next one a while later
+| one     ask --- 20 ms ---. end     ask ...
+| two     ask ......................---- 20 ms ---.
+| server      == for one ====. 5 ms .== for two ==
+process one launched
+process two created by one
+process server pid 200
+for N in 1 2 3 4 5 6 7 8
+    tcp c$N: one > server ports 4100$N,80
+    tcp d$N: two > server ports 4200$N,80
+end
+for N in 1 2 3 4 5 6 7 8
+    one connects c$N
+    one sends 10 on c$N
+    two connects d$N
+    two sends 10 on d$N
+    server accepts c$N
+    server receives on c$N
+    server sleeps 20ms in clock_nanosleep
+    server sends 10 on c$N
+    one receives on c$N
+    one sends 2 on c$N
+    one closes c$N
+    server receives on c$N
+    server finds the end of c$N
+    server idles 5ms
+    server accepts d$N
+    server receives on d$N
+    server sleeps 20ms in clock_nanosleep
+    server sends 10 on d$N
+    two receives on d$N
+    two sends 2 on d$N
+    two closes d$N
+    server receives on d$N
+    server finds the end of d$N
+    server idles 5ms
+end
+one ends
+two ends
+$ dpm whatif --json --replicas server=2 trace
+jq: .pools[0].one_request_at_a_time and .off < 0.02 and near(.recorded.latency_p50_ns; 50e6) and near(.then.latency_p50_ns; 25e6)

@@ -119,12 +119,35 @@ static void workers_that_take_equally_long(void **state)
     world.workers[0] = 5;
     assert_int_equal(simulate(&world, 2), 0);
     assert_int_equal(world.figures.median, 200 * MS);
-    assert_true(fabs(world.figures.per_second - 100) < 0.001);
+    assert_true(fabs(world.figures.per_second - 100) < 1); /* five end together */
     assert_true(world.figures.busy > 0.999 && world.figures.busiest == 1);
     world.workers[0] = 20;
     assert_int_equal(simulate(&world, 2), 0);
     assert_int_equal(world.figures.p99, 50 * MS);
     assert_true(world.figures.waiting == 0);
+    free_world(&world);
+}
+
+/* They take the next request only 10 ms after each answer. */
+static void workers_rest(void **state)
+{
+    struct world world;
+
+    (void)state;
+    make_world(&world, 20, 50, 1);
+    for (uint32_t i = 0; i < world.model.request_count; i++) {
+        add_op(&world, i, OP_ENTER, 0, 0);
+        add_op(&world, i, OP_DELAY, 0, 40 * MS);
+        add_op(&world, i, OP_LEAVE, 0, 10 * MS);
+    }
+    world.workers[0] = 5;
+    assert_int_equal(simulate(&world, 2), 0);
+    assert_int_equal(world.figures.median, 200 * MS);
+    assert_true(fabs(world.figures.per_second - 100) < 1);
+    world.workers[0] = 20;
+    assert_int_equal(simulate(&world, 2), 0);
+    assert_int_equal(world.figures.median,
+                     50 * MS); /* each client finds the worker that rests after its last answer */
     free_world(&world);
 }
 
@@ -426,6 +449,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(workers_that_take_equally_long),
+        cmocka_unit_test(workers_rest),
         cmocka_unit_test(a_cpu_is_shared_evenly),
         cmocka_unit_test(queues_are_as_theory_says),
         cmocka_unit_test(workers_of_two_pools),

@@ -313,6 +313,9 @@ void elapsed_note_resent(struct elapsed_analysis *analysis, uint32_t end_place);
 int elapsed_note_message(struct elapsed_analysis *analysis, const struct history_event *event,
                          struct elapsed_thread *thread, uint32_t interval);
 
+/* The other side has sent all: what came after the last answer was no question. */
+void elapsed_note_end_of_file(struct elapsed_analysis *analysis, const struct history_event *event);
+
 /* Whether the side of this end does not serve the other one, as far as is known. */
 bool elapsed_calls_on(const struct elapsed_analysis *analysis, uint32_t end_place);
 

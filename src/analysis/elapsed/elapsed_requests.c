@@ -358,6 +358,17 @@ bool elapsed_calls_on(const struct elapsed_analysis *analysis, uint32_t end_plac
            analysis->exchanges[end_place - 1].side == ASKING_CALLS;
 }
 
+void elapsed_note_end_of_file(struct elapsed_analysis *analysis, const struct history_event *event)
+{
+    const struct record *record = (const struct record *)event->event.header;
+
+    if (event->end_place == 0 || event->end_place > analysis->exchange_room)
+        return;
+    struct exchange *exchange = &analysis->exchanges[event->end_place - 1];
+    if (exchange->path == record->message.path)
+        forget_received(analysis, exchange);
+}
+
 int elapsed_note_message(struct elapsed_analysis *analysis, const struct history_event *event,
                          struct elapsed_thread *thread, uint32_t interval)
 {

@@ -16,6 +16,20 @@ int whatif_by_time(const void *one, const void *other)
     return (a > b) - (a < b);
 }
 
+#define ENOUGH 20 /* requests */
+
+double whatif_rate(uint64_t *ends, size_t count)
+{
+    size_t first = count < ENOUGH ? 0 : count / 10, last = count - 1 - first;
+
+    if (count < 2)
+        return 0;
+    qsort(ends, count, sizeof(*ends), whatif_by_time);
+    return ends[last] > ends[first]
+               ? (double)(last - first) * 1e9 / (double)(ends[last] - ends[first])
+               : 0;
+}
+
 void whatif_ranks(uint64_t *latencies, size_t count, struct whatif_figures *figures)
 {
     if (count == 0)
@@ -28,17 +42,16 @@ void whatif_ranks(uint64_t *latencies, size_t count, struct whatif_figures *figu
 static void describe_recorded(const struct whatif_model *model, uint64_t *latencies,
                               struct whatif_figures *figures)
 {
-    uint64_t first = model->requests[0].begin, last = first;
     double all = 0;
 
+    *figures = (struct whatif_figures){.requests = model->request_count};
+    for (size_t i = 0; i < model->request_count; i++)
+        latencies[i] = model->requests[i].end;
+    figures->per_second = whatif_rate(latencies, model->request_count);
     for (size_t i = 0; i < model->request_count; i++) {
         latencies[i] = model->requests[i].end - model->requests[i].begin;
         all += (double)latencies[i];
-        last = model->requests[i].end > last ? model->requests[i].end : last;
     }
-    *figures = (struct whatif_figures){.requests = model->request_count};
-    figures->per_second =
-        last > first ? (double)model->request_count * 1e9 / (double)(last - first) : 0;
     whatif_ranks(latencies, model->request_count, figures);
     figures->mean = all / (double)model->request_count;
 }

@@ -9,6 +9,7 @@
 struct whatif_step {
     uint64_t time;
     uint64_t queued; /* of `time`: in a queue, which the simulation makes anew */
+    uint64_t rest;   /* so long after it the thread took the next request, which was waiting */
     uint32_t party;  /* who computes or waits; in flight, queued: the receiver */
     uint32_t thread; /* ... in which thread: index + 1; 0: not known, or on the way */
     uint8_t kind;    /* enum elapsed_kind */
@@ -25,8 +26,8 @@ enum whatif_op_type {
 };
 
 struct whatif_op {
-    uint64_t time;
-    uint32_t of; /* DELAY, CPU, NO_CPU, QUEUED: party; ENTER, LEAVE: pool */
+    uint64_t time; /* LEAVE: of the worker alone */
+    uint32_t of;   /* DELAY, CPU, NO_CPU, QUEUED: party; ENTER, LEAVE: pool */
     uint8_t type, kind;
     uint8_t is_held; /* a message that waited for an acknowledgement, as it seems */
 };
@@ -78,6 +79,7 @@ struct whatif_model {
 /* From the first to the last step of a thread in a request. */
 struct whatif_extent {
     uint32_t first, last; /* steps of the request: index + 1; 0: it has none */
+    uint64_t since;       /* the request is in the queue; `begin`: it never was */
     uint64_t begin, end;
 };
 
@@ -130,6 +132,10 @@ struct whatif_run {
     double no_cpu;           /* how much of the time without a CPU other programs caused, 0 to 1 */
     double queued; /* how much of the time in queues is due to what no request shows, 0 to 1 */
 };
+
+/* How many requests ended each second, from the first to the last tenth of them, when as many are in progress as can be. Sorts
+ * the times, ns. */
+double whatif_rate(uint64_t *ends, size_t count);
 
 /* `latencies`: [request]. Returns 0, -ENOMEM, or -EDEADLK: workers wait for each other. */
 int whatif_simulate(const struct whatif_run *run, uint64_t *latencies,

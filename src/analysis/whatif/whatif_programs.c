@@ -79,16 +79,17 @@ static void enter(struct programming *programming, uint32_t thread)
     add_op(programming, (struct whatif_op){.type = OP_ENTER, .of = pool});
 }
 
-static void leave(struct programming *programming, uint32_t thread)
+static void leave(struct programming *programming, uint32_t thread, uint64_t rest)
 {
     add_op(programming, (struct whatif_op){.type = OP_LEAVE,
+                                           .time = rest,
                                            .of = programming->model->threads[thread - 1].pool});
 }
 
 static void end_loop(struct programming *programming, uint32_t thread)
 {
     if (programming->loop != 0 && programming->loop != thread) {
-        leave(programming, programming->loop);
+        leave(programming, programming->loop, 0);
         programming->loop = 0;
     }
 }
@@ -139,7 +140,7 @@ static void add_own_step(struct programming *programming, const struct whatif_st
         enter(programming, step->thread);
     add_time(programming, step);
     if (extent->last == number)
-        leave(programming, step->thread);
+        leave(programming, step->thread, step->rest);
 }
 
 static void make_program(struct programming *programming, struct whatif_request *request)

@@ -7,7 +7,9 @@
  *
  *      worker     |== request 1 ==|== request 2 ==|            recorded for request 2: both; its own: the second half
  *
- * A thread is held from its first to its last step in a request if it never had two requests at a time. Otherwise it is a
+ *      worker     |== request 1 ==|..rest..|== request 2 ==|   the rest: it ends what it did, or has no CPU
+ *
+ * A thread is held from its first to its last step in a request if it never had two requests at a time, and for the rest. Otherwise it is a
  * loop, and held while it computes, or waits for what is no message.
  */
 #include "analysis/whatif/whatif_private.h"
@@ -21,8 +23,9 @@
 /* ---- threads that have several requests at a time ---- */
 
 struct span {
-    uint32_t thread; /* index */
-    uint64_t begin, end;
+    uint32_t thread;            /* index */
+    uint32_t last;              /* step */
+    uint64_t since, begin, end; /* as in struct whatif_extent */
 };
 
 struct spans {
@@ -30,11 +33,13 @@ struct spans {
     size_t count, room;
 };
 
-static int add_span(struct spans *spans, uint32_t thread, uint64_t begin, uint64_t end)
+static int add_span(struct spans *spans, uint32_t thread, const struct whatif_extent *extent,
+                    uint32_t first_step)
 {
     if (array_reserve(&spans->at, &spans->room, spans->count + 1, sizeof(*spans->at)) < 0)
         return -ENOMEM;
-    spans->at[spans->count++] = (struct span){thread, begin, end};
+    spans->at[spans->count++] = (struct span){thread, first_step + extent->last - 1, extent->since,
+                                              extent->begin, extent->end};
     return 0;
 }
 
@@ -64,6 +69,8 @@ static void find_loops(struct whatif_model *model, struct spans *spans)
                 continue;
             all++;
             overlaps += span->begin < until;
+            if (span->begin > until && span->since < until)
+                model->steps[span[-1].last].rest = span->begin - until;
             until = span->end > until ? span->end : until;
         }
         if ((double)overlaps > WHATIF_OVERLAPS * (double)all)
@@ -216,19 +223,25 @@ void whatif_extents(const struct whatif_model *model, const struct whatif_reques
                     struct whatif_extent *extents)
 {
     const struct whatif_step *steps = &model->steps[request->first_step];
-    uint64_t time = request->begin;
+    uint64_t time = request->begin, since = 0;
 
     for (uint32_t i = 0; i < request->step_count; i++)
         if (steps[i].thread != 0)
             extents[steps[i].thread - 1] = (struct whatif_extent){0};
     for (uint32_t i = 0; i < request->step_count; i++) {
+        if (steps[i].queued > 0 && since == 0)
+            since = time;
         if (whatif_is_own(request, &steps[i])) {
             struct whatif_extent *extent = &extents[steps[i].thread - 1];
+            uint64_t begin = time + steps[i].queued;
             if (extent->first == 0)
-                *extent = (struct whatif_extent){.first = i + 1, .begin = time + steps[i].queued};
+                *extent = (struct whatif_extent){
+                    .first = i + 1, .since = since == 0 ? begin : since, .begin = begin};
             extent->last = i + 1;
             extent->end = time + steps[i].time;
         }
+        if (steps[i].queued < steps[i].time)
+            since = 0;
         time += steps[i].time;
     }
 }
@@ -243,7 +256,7 @@ static int add_extents(const struct whatif_model *model, const struct whatif_req
         const struct whatif_extent *extent =
             steps[i].thread == 0 ? NULL : &extents[steps[i].thread - 1];
         if (extent != NULL && extent->first == i + 1)
-            result = add_span(spans, steps[i].thread - 1, extent->begin, extent->end);
+            result = add_span(spans, steps[i].thread - 1, extent, request->first_step);
     }
     return result;
 }

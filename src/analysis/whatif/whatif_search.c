@@ -29,6 +29,13 @@ struct pair {
 
 #define PAIRS_MOST 32 /* in a request; further ones are not merged */
 
+/* Who has asked whom in a request. */
+struct way {
+    uint32_t client, first, last; /* names; first: where it begins if the client is not metered */
+    struct pair pairs[PAIRS_MOST];
+    size_t count;
+};
+
 struct searching {
     const struct whatif_model *model;
     uint32_t *names; /* [party]: the first party that a change names with it */
@@ -97,29 +104,35 @@ static bool is_own_wait(enum elapsed_kind kind)
     }
 }
 
-static struct pair *pair_of(struct pair *pairs, size_t *count, uint32_t from, uint32_t to)
+/* The client, or who has been asked. */
+static bool may_ask(const struct way *way, uint32_t name)
 {
-    for (size_t i = 0; i < *count; i++)
-        if ((pairs[i].one == from && pairs[i].other == to) ||
-            (pairs[i].one == to && pairs[i].other == from))
-            return &pairs[i];
-    for (size_t i = 0; i < *count; i++)
-        if (pairs[i].one == to || pairs[i].other == to)
-            return NULL; /* it has been asked, or has asked, before */
-    if (*count == PAIRS_MOST)
-        return NULL;
-    pairs[*count] = (struct pair){.one = from, .other = to};
-    return &pairs[(*count)++];
+    for (size_t i = 0; i < way->count; i++)
+        if (way->pairs[i].other == name)
+            return true;
+    return name == way->client || name == way->first;
 }
 
-static void take_flight(struct pair *pairs, size_t *count, uint32_t from, uint32_t to,
-                        uint64_t time)
+/* NULL: it is no question. Who was at work on another request before this one does not ask for it. */
+static struct pair *pair_of(struct way *way, uint32_t from, uint32_t to)
 {
-    struct pair *pair = from == to ? NULL : pair_of(pairs, count, from, to);
+    for (size_t i = 0; i < way->count; i++)
+        if ((way->pairs[i].one == from && way->pairs[i].other == to) ||
+            (way->pairs[i].one == to && way->pairs[i].other == from))
+            return &way->pairs[i];
+    if (way->count == PAIRS_MOST || !may_ask(way, from) || may_ask(way, to))
+        return NULL;
+    way->pairs[way->count] = (struct pair){.one = from, .other = to};
+    return &way->pairs[way->count++];
+}
+
+static void take_flight(struct way *way, uint32_t to, uint64_t time)
+{
+    struct pair *pair = way->last == to ? NULL : pair_of(way, way->last, to);
 
     if (pair == NULL)
         return;
-    pair->questions += pair->one == from;
+    pair->questions += pair->one == way->last;
     if (pair->questions > 1)
         pair->time += time;
 }
@@ -158,35 +171,44 @@ static void take_delay(struct searching *searching, const struct whatif_request 
     }
 }
 
+static void take_op(struct searching *searching, const struct whatif_request *request, uint32_t at,
+                    struct way *way)
+{
+    const struct whatif_op *op = &searching->model->ops[request->first_op + at];
+    uint32_t name = searching->names[op->of];
+
+    if (op->type == OP_QUEUED)
+        concern(searching,
+                (struct candidate){.kind = WHATIF_REPLICAS, .one = name, .time = op->time});
+    else if (op->type == OP_CPU)
+        concern(searching,
+                (struct candidate){.kind = WHATIF_SPEED, .one = name, .time = op->time / 2});
+    else if (op->type == OP_DELAY)
+        take_delay(searching, request, at);
+    if (op->kind == ELAPSED_IN_FLIGHT)
+        take_flight(way, name, op->time);
+    way->last = name;
+}
+
 static void take_request(struct searching *searching, const struct whatif_request *request)
 {
     const struct whatif_model *model = searching->model;
-    uint32_t last = searching->names[request->client];
-    struct pair pairs[PAIRS_MOST];
-    size_t count = 0;
+    uint32_t client = searching->names[request->client];
+    struct way way = {.client = client, .first = client, .last = client};
 
     for (uint32_t k = 0; k < request->op_count; k++) {
         const struct whatif_op *op = &model->ops[request->first_op + k];
         if (op->type == OP_ENTER || op->type == OP_LEAVE)
             continue;
-        uint32_t name = searching->names[op->of];
-        if (op->type == OP_QUEUED)
-            concern(searching,
-                    (struct candidate){.kind = WHATIF_REPLICAS, .one = name, .time = op->time});
-        else if (op->type == OP_CPU)
-            concern(searching,
-                    (struct candidate){.kind = WHATIF_SPEED, .one = name, .time = op->time / 2});
-        else if (op->type == OP_DELAY)
-            take_delay(searching, request, k);
-        if (op->kind == ELAPSED_IN_FLIGHT)
-            take_flight(pairs, &count, last, name, op->time);
-        last = name;
+        if (request->client == 0 && way.first == client)
+            way.first = searching->names[op->of];
+        take_op(searching, request, k, &way);
     }
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < way.count; i++)
         concern(searching, (struct candidate){.kind = WHATIF_MERGE,
-                                              .one = pairs[i].one,
-                                              .other = pairs[i].other,
-                                              .time = pairs[i].time});
+                                              .one = way.pairs[i].one,
+                                              .other = way.pairs[i].other,
+                                              .time = way.pairs[i].time});
 }
 
 static int by_concern(const void *one, const void *other)

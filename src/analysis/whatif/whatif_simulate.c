@@ -17,7 +17,8 @@
 
 struct timed {
     double time; /* ns */
-    uint32_t of; /* slot; machines come after the slots */
+    uint32_t
+        of; /* slot; machines come after the slots, and pools after these: a worker's rest is over */
     uint32_t version;
 };
 
@@ -57,6 +58,7 @@ struct simulation {
     struct machine_state *machines;
     double now, waited, last;
     uint64_t *latencies;
+    uint64_t *ends; /* [so many as are done] */
     uint64_t done;
     bool failed;
 };
@@ -186,6 +188,21 @@ static void leave(struct simulation *simulation, uint32_t index)
     add_event(simulation, simulation->now, next - 1, 0);
 }
 
+static uint32_t number_of_pool(const struct simulation *simulation, uint32_t index)
+{
+    const struct whatif_model *model = simulation->run->model;
+
+    return (uint32_t)model->slot_count + model->machines + index;
+}
+
+static void leave_after(struct simulation *simulation, uint32_t index, double rest)
+{
+    if (rest > 0)
+        add_event(simulation, simulation->now + rest, number_of_pool(simulation, index), 0);
+    else
+        leave(simulation, index);
+}
+
 /* ---- programs ---- */
 
 static void begin_request(struct simulation *simulation, uint32_t slot, uint32_t request,
@@ -204,7 +221,7 @@ static void end_request(struct simulation *simulation, uint32_t slot)
     const struct whatif_request *request = &model->requests[state->request - 1];
 
     simulation->latencies[state->request - 1] = (uint64_t)(simulation->now - state->began);
-    simulation->done++;
+    simulation->ends[simulation->done++] = (uint64_t)simulation->now;
     if (simulation->now > simulation->last)
         simulation->last = simulation->now;
     begin_request(simulation, slot, request->next,
@@ -231,7 +248,7 @@ static void go_on(struct simulation *simulation, uint32_t slot)
                 return;
             continue;
         case OP_LEAVE:
-            leave(simulation, op->of);
+            leave_after(simulation, op->of, time);
             continue;
         case OP_CPU:
             if (op->time == 0)
@@ -282,13 +299,17 @@ static void begin(struct simulation *simulation)
 static void run_events(struct simulation *simulation)
 {
     const uint32_t slots = (uint32_t)simulation->run->model->slot_count;
+    const uint32_t first_pool = number_of_pool(simulation, 0);
 
     while (simulation->events.count > 0 && !simulation->failed) {
         struct timed event = heap_take(&simulation->events);
-        if (event.of >= slots && event.version != simulation->machines[event.of - slots].version)
+        if (event.of >= slots && event.of < first_pool &&
+            event.version != simulation->machines[event.of - slots].version)
             continue;
         simulation->now = event.time;
-        if (event.of >= slots)
+        if (event.of >= first_pool)
+            leave(simulation, event.of - first_pool);
+        else if (event.of >= slots)
             end_computing(simulation, event.of - slots);
         else
             go_on(simulation, event.of);
@@ -301,14 +322,14 @@ static void find_busiest(struct simulation *simulation, struct whatif_figures *f
 
     for (size_t i = 0; i < run->model->pool_count; i++) {
         note_work(simulation, &simulation->pools[i], 0);
-        double busy = simulation->pools[i].busy / run->workers[i] / simulation->last;
+        double busy = simulation->pools[i].busy / run->workers[i] / simulation->now;
         if (busy > figures->busy) {
             figures->busy = busy;
             figures->busiest = (uint32_t)i + 1;
         }
     }
     for (uint32_t i = 0; i < run->model->machines; i++) {
-        double busy = simulation->machines[i].busy / run->cpus / simulation->last;
+        double busy = simulation->machines[i].busy / run->cpus / simulation->now;
         if (busy > figures->busy) {
             figures->busy = busy;
             figures->busiest = 0;
@@ -326,7 +347,7 @@ static void describe(struct simulation *simulation, struct whatif_figures *figur
     for (size_t i = 0; i < simulation->run->model->request_count; i++)
         all += (double)simulation->latencies[i];
     figures->mean = all / (double)simulation->done;
-    figures->per_second = (double)simulation->done * 1e9 / simulation->last;
+    figures->per_second = whatif_rate(simulation->ends, simulation->done);
     figures->waiting = all > 0 ? simulation->waited / all : 0;
     find_busiest(simulation, figures);
 }
@@ -338,13 +359,14 @@ int whatif_simulate(const struct whatif_run *run, uint64_t *latencies,
     struct simulation simulation = {
         .run = run,
         .latencies = latencies,
+        .ends = calloc(model->request_count + 1, sizeof(*simulation.ends)),
         .slots = calloc(model->slot_count + 1, sizeof(*simulation.slots)),
         .pools = calloc(model->pool_count + 1, sizeof(*simulation.pools)),
         .machines = calloc(model->machines + 1u, sizeof(*simulation.machines)),
     };
 
-    simulation.failed =
-        simulation.slots == NULL || simulation.pools == NULL || simulation.machines == NULL;
+    simulation.failed = simulation.ends == NULL || simulation.slots == NULL ||
+                        simulation.pools == NULL || simulation.machines == NULL;
     if (!simulation.failed) {
         begin(&simulation);
         run_events(&simulation);
@@ -357,6 +379,7 @@ int whatif_simulate(const struct whatif_run *run, uint64_t *latencies,
     for (uint32_t i = 0; simulation.machines != NULL && i < model->machines; i++)
         free(simulation.machines[i].jobs.at);
     free(simulation.events.at);
+    free(simulation.ends);
     free(simulation.slots);
     free(simulation.pools);
     free(simulation.machines);

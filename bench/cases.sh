@@ -1,0 +1,80 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# cases.sh BUILD_FOLDER [CASE]...: whether `dpm whatif` predicts what a change does to real programs. Each case (examples/cases) is
+# recorded as it is, its change is predicted from that, and then it is made: RUNS times (5), in direct succession. Both are
+# metered, and told by the clients' own clocks.
+#
+#   before     requests a second, and median latency
+#   predicted  what the model says the change makes of it, times before
+#   real       after the change
+#   off        difference of predicted from real, in per cent
+#   model      by how much the model is off without a change
+#
+# Figures are medians of the runs; `off` that of the runs' differences, and in brackets the lowest and the highest.
+set -eu
+build=$(realpath "$1")
+shift
+here=$(cd "$(dirname "$0")" && pwd)
+folder=$here/../examples/cases
+runs=${RUNS:-5}
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+trap 'exit 1' HUP INT TERM
+[ $# -gt 0 ] || set -- children threads pool commit fsync nodelay
+
+# recorded CASE SETTING: the clients' two figures, while three seconds of it are recorded.
+recorded() {
+    rm -rf "$scratch/trace" "$scratch/begun"
+    BEGUN=$scratch/begun "$folder/$1.sh" "$2" > "$scratch/figures" &
+    case=$!
+    until [ -e "$scratch/begun" ]; do
+        kill -0 "$case" || exit 1
+        sleep 0.1
+    done
+    # shellcheck disable=SC2046 # several words
+    "$build/dpm" acquire $(for name in $("$folder/$1.sh" programs); do echo "--name $name"; done) --duration 3s \
+        -o "$scratch/trace" --report "$scratch/report" > "$scratch/err" 2>&1 || {
+        cat "$scratch/err" >&2
+        exit 1
+    }
+    wait "$case"
+    cat "$scratch/figures"
+}
+
+# median COLUMN; range COLUMN: of the rows.
+median() {
+    awk -v column="$1" '{ print $column }' "$scratch/rows" | sort -g |
+        awk '{ all[NR] = $1 } END { print NR % 2 ? all[(NR + 1) / 2] : (all[NR / 2] + all[NR / 2 + 1]) / 2 }'
+}
+range() {
+    awk -v column="$1" '{ print $column }' "$scratch/rows" | sort -g | awk 'NR == 1 { low = $1 } END { printf "%+.0f to %+.0f", low, $1 }'
+}
+
+format='%-10s %-11s%9s%11s%9s  %-20s %6s\n'
+# shellcheck disable=SC2059 # a format
+printf "$format" CASE "" BEFORE PREDICTED REAL "OFF, %" "MODEL"
+for case in "$@"; do
+    change=$("$folder/$case.sh" change 2> "$scratch/err") || {
+        echo "$case: skipped: $(cat "$scratch/err")"
+        continue
+    }
+    : > "$scratch/rows"
+    for _ in $(seq "$runs"); do
+        before=$(recorded "$case" before)
+        # shellcheck disable=SC2086 # several words
+        "$build/dpm" whatif --json $change "$scratch/trace" > "$scratch/predicted"
+        after=$(recorded "$case" after)
+        jq -r --arg before "$before" --arg after "$after" '
+            ($before | split(" ") | map(tonumber)) as [$rate, $median] | ($after | split(" ") | map(tonumber)) as [$rate_is, $median_is] |
+            ($rate * .then.requests_per_second / .recorded.requests_per_second) as $rate_then |
+            ($median * .then.latency_p50_ns / .recorded.latency_p50_ns) as $median_then |
+            "\($rate) \($rate_then) \($rate_is) \(100 * ($rate_then / $rate_is - 1)) \($median) \($median_then) \($median_is) \(100 *
+            ($median_then / $median_is - 1)) \(100 * .off)"' "$scratch/predicted" >> "$scratch/rows"
+    done
+    # shellcheck disable=SC2059 # a format
+    printf "$format" "$case" requests/s "$(median 1 | cut -c1-7)" "$(median 2 | cut -c1-7)" "$(median 3 | cut -c1-7)" \
+        "$(printf '%+.0f' "$(median 4)") ($(range 4))" "$(printf '%.0f%%' "$(median 9)")"
+    # shellcheck disable=SC2059 # a format
+    printf "$format" "" "P50, ms" "$(median 5 | cut -c1-6)" "$(median 6 | cut -c1-6)" "$(median 7 | cut -c1-6)" \
+        "$(printf '%+.0f' "$(median 8)") ($(range 8))" ""
+done
