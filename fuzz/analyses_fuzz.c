@@ -182,6 +182,9 @@ static void check_whatif(const struct whatif_model *model)
         {.kind = WHATIF_NO_HOLDBACK},
         {.kind = WHATIF_WAIT, .name = "name", .wait = ELAPSED_DISK},
         {.kind = WHATIF_MERGE, .name = "name", .to = "name"},
+        {.kind = WHATIF_MERGE, .name = "name", .to = "name", .amount = 3},
+        {.kind = WHATIF_DELAY, .name = "name", .to = "name", .amount = 1e6},
+        {.kind = WHATIF_PLACE, .name = "name"},
     };
     struct whatif_answer answer;
     struct problem problem = {""};
@@ -214,7 +217,7 @@ static void check_elapsed(struct tape *tapes)
     PROMISE(elapsed_finish(analysis, &elapsed) == 0);
     check_account(&elapsed->run);
     check_account(&elapsed->requests.account);
-    PROMISE(whatif_model_new(analysis, WHATIF_REQUESTS_FEW, &model) == 0);
+    PROMISE(whatif_model_new(analysis, WHATIF_REQUESTS_FEW, !elapsed->from_start, &model) == 0);
     check_whatif(model);
     whatif_model_free(model);
     elapsed_free(elapsed);

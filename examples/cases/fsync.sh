@@ -4,9 +4,9 @@
 # folder DISK, /var/tmp.
 . "$(dirname "$0")/case.inc"
 change='--wait redis-server,disk=0'
-programs='redis-server redis-benchmark'
-needs='redis-server redis-benchmark'
-packages='redis-server redis-tools'
+programs='redis-server fsync_client.py'
+needs='redis-server /usr/bin/python3'
+packages='redis-server python3'
 
 start() {
     policy=always
@@ -19,9 +19,7 @@ start() {
 }
 
 load() {
-    count=$((seconds * 500))
-    [ "$setting" = before ] || count=$((seconds * 10000))
-    redis-benchmark -p 18082 -t set -c 1 -n "$count" --csv | awk -F '","|"' '$2 == "SET" { print $3, $6 }'
+    /usr/bin/python3 "$folder/fsync_client.py" 18082 "$seconds"
 }
 
 play

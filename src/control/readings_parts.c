@@ -279,8 +279,8 @@ static int finish_elapsed(struct readings *readings, struct problem *problem)
     int result = elapsed_finish(readings->elapsed, &readings->found->elapsed);
 
     if (result == 0 && readings->wanted->whatif)
-        result =
-            whatif_model_new(readings->elapsed, readings->wanted->whatif, &readings->found->whatif);
+        result = whatif_model_new(readings->elapsed, readings->wanted->whatif,
+                                  !readings->found->elapsed->from_start, &readings->found->whatif);
     return result < 0 ? out_of_memory(problem) : 0;
 }
 

@@ -77,9 +77,11 @@ static int show_traces(const char *const *names, size_t count, struct asked *ask
 enum {
     OPTION_JSON = OPTION_HELP + 1,
     OPTION_SEARCH,
+    OPTION_DELAY,
     OPTION_KEEP,
     OPTION_MERGE,
     OPTION_NO_HOLDBACK,
+    OPTION_PLACE,
     OPTION_REPLICAS,
     OPTION_SPEED,
     OPTION_WAIT,
@@ -106,9 +108,14 @@ static const struct command_option whatif_options[] = {
      "the first NAME keeps its connections to the second"},
     {"merge",
      OPTION_MERGE,
-     {"NAME>NAME"},
+     {"NAME>NAME[=N]"},
      "of the questions of the first NAME to the second in a request,\nonly the first takes a "
-     "round trip"},
+     "round trip; of every N, if the first\nNAME is the client"},
+    {"delay",
+     OPTION_DELAY,
+     {"NAME>NAME=TIME"},
+     "each message between the two takes TIME: 200us, 5ms"},
+    {"place", OPTION_PLACE, {"NAME"}, "NAME has a machine of its own, with as many CPUs"},
     {"search", OPTION_SEARCH, {0}, "try all changes, one at a time: which would help most"},
     {"json", OPTION_JSON, {0}, "print a JSON object"},
     {0},
@@ -176,6 +183,17 @@ static int parse_number(struct whatif_change *change, int option)
     return status < 0 ? parse_wait(change) : status;
 }
 
+/* What stands behind '='; NULL: nothing. '>' may stand in a name, but not behind '='. */
+static char *cut_value(char *text)
+{
+    char *at = strrchr(text, '=');
+
+    if (at == NULL || strchr(at, '>') != NULL)
+        return NULL;
+    *at = '\0';
+    return at + 1;
+}
+
 static int parse_two(struct whatif_change *change, const char *option)
 {
     change->to = cut(optarg, '>');
@@ -186,9 +204,31 @@ static int parse_two(struct whatif_change *change, const char *option)
                                      optarg);
 }
 
+static int parse_merge(struct whatif_change *change)
+{
+    char *count = cut_value(optarg);
+    int status = count == NULL ? -1 : parse_amount("merge", count, 2, 1000000, &change->amount);
+
+    if (status < 0 && change->amount != (double)(uint32_t)change->amount)
+        status = command_usage_error("whatif", "--merge: %g is no whole number", change->amount);
+    return status < 0 ? parse_two(change, "merge") : status;
+}
+
+static int parse_delay(struct whatif_change *change)
+{
+    char *value = cut_value(optarg);
+    uint64_t time = 0;
+
+    if (value == NULL || parse_duration(value, &time) < 0)
+        return command_usage_error("whatif", "--delay: give a time after '=': 'nginx>php-fpm=5ms'");
+    change->amount = (double)time;
+    return parse_two(change, "delay");
+}
+
 static int take_change(struct asked *asked, int option)
 {
     static const enum whatif_kind kinds[] = {
+        [OPTION_DELAY] = WHATIF_DELAY,       [OPTION_PLACE] = WHATIF_PLACE,
         [OPTION_KEEP] = WHATIF_KEEP,         [OPTION_MERGE] = WHATIF_MERGE,
         [OPTION_REPLICAS] = WHATIF_REPLICAS, [OPTION_NO_HOLDBACK] = WHATIF_NO_HOLDBACK,
         [OPTION_SPEED] = WHATIF_SPEED,       [OPTION_WAIT] = WHATIF_WAIT,
@@ -202,7 +242,12 @@ static int take_change(struct asked *asked, int option)
     case OPTION_KEEP:
         return parse_two(change, "keep-connections");
     case OPTION_MERGE:
-        return parse_two(change, "merge");
+        return parse_merge(change);
+    case OPTION_DELAY:
+        return parse_delay(change);
+    case OPTION_PLACE:
+        change->name = optarg;
+        return -1;
     case OPTION_NO_HOLDBACK:
         return -1;
     default:
@@ -218,7 +263,7 @@ static int take_option(struct asked *asked, int option)
         asked->search = true;
     else if (selection_has_option(option))
         return selection_take("whatif", option, &asked->selection);
-    else if (option >= OPTION_KEEP && option <= OPTION_WAIT)
+    else if (option >= OPTION_DELAY && option <= OPTION_WAIT)
         return take_change(asked, option);
     else
         return option == OPTION_HELP ? command_help("whatif") : command_usage_error("whatif", NULL);

@@ -242,3 +242,59 @@ one ends
 two ends
 $ dpm whatif --json --replicas server=2 trace
 jq: .pools[0].one_request_at_a_time and .off < 0.02 and near(.recorded.latency_p50_ns; 50e6) and near(.then.latency_p50_ns; 25e6)
+
+== a client that asks five times for what it could ask at once, over a network
+| client  ask ---1 ms--- 2 ms ---1 ms--- ask ...
+process client launched
+process server pid 200
+tcp c: client > server ports 40001,80 latency 1ms
+client connects c
+server accepts c
+30 times
+    client sends 10 on c
+    server receives on c
+    server computes 2ms
+    server sends 10 on c
+    client receives on c
+    client computes 1ms
+end
+client ends
+$ dpm whatif --json --merge 'client>server=5' trace
+jq: near(.recorded.latency_p50_ns; 4.03e6) and .off < 0.02 and .then.latency_p50_ns < 2.1e6 and
+    (.then.requests_per_second * 3.4e-3 - 1 | fabs) < 0.05
+$ dpm whatif --json --delay 'client>server=6ms' trace
+jq: near(.then.latency_p50_ns; 14e6)
+$ dpm whatif --delay 'client>server' trace
+exits: 2
+says: --delay: give a time after '=': 'nginx>php-fpm=5ms'
+$ dpm whatif --delay 'client>nobody=1ms' trace
+exits: 1
+says: no request had a message between client and that process
+$ dpm whatif --merge 'server>client=5' trace
+exits: 1
+says: server is no client that asked that process more than once
+$ dpm whatif --merge 'client>server=1' trace
+exits: 2
+says: --merge: give a number from 2 to 1e+06 after '='
+
+== a server that has no CPU for half of the time
+process one launched
+process first pid 200
+tcp c1: one > first ports 40001,80
+one connects c1
+first accepts c1
+20 times
+    one sends 10 on c1
+    first receives on c1
+    first computes 10ms
+    first lacks a CPU for 10ms
+    first sends 10 on c1
+    one receives on c1
+end
+one ends
+$ dpm whatif --json --wait first,no_cpu=0.5 trace
+jq: near(.recorded.latency_p50_ns; 20e6) and near(.then.latency_p50_ns; 15e6)
+$ dpm whatif --json --search trace
+jq: [.changes[].change] == ["--wait first,no_cpu=0", "--speed first=2"]
+$ dpm whatif --json --place first trace
+jq: near(.then.latency_p50_ns; 20e6)

@@ -151,6 +151,36 @@ static void workers_rest(void **state)
     free_world(&world);
 }
 
+/* Two programs that compute at the same time on one CPU, and then on two machines. */
+static void a_program_gets_a_machine(void **state)
+{
+    const struct whatif_change change = {.kind = WHATIF_PLACE, .name = "back"};
+    const struct whatif_change nobody = {.kind = WHATIF_PLACE, .name = "nobody"};
+    struct whatif_answer answer;
+    struct problem problem;
+    struct world world;
+
+    (void)state;
+    make_world(&world, 2, 5, 1);
+    free(world.model.parties);
+    world.model.parties = calloc(2, sizeof(*world.model.parties));
+    world.model.party_count = 2;
+    strcpy(world.model.parties[0].name, "front");
+    strcpy(world.model.parties[1].name, "back");
+    for (uint32_t i = 0; i < world.model.request_count; i++) {
+        struct whatif_request *request = &world.model.requests[i];
+        add_op(&world, i, OP_CPU, i / 5, 10 * MS);
+        request->begin = 1 + i % 5 * 20 * MS;
+        request->end = request->begin + 20 * MS;
+    }
+    assert_int_equal(whatif_ask(&world.model, &change, 1, 1, &answer, &problem), 0);
+    assert_true(answer.off < 0.001);
+    assert_int_equal(answer.then.median, 10 * MS);
+    assert_int_equal(whatif_ask(&world.model, &nobody, 1, 1, &answer, &problem), -EINVAL);
+    assert_non_null(strstr(problem.text, "no process named nobody had a part in a request"));
+    free_world(&world);
+}
+
 static void a_cpu_is_shared_evenly(void **state)
 {
     struct world world;
@@ -450,6 +480,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(workers_that_take_equally_long),
         cmocka_unit_test(workers_rest),
+        cmocka_unit_test(a_program_gets_a_machine),
         cmocka_unit_test(a_cpu_is_shared_evenly),
         cmocka_unit_test(queues_are_as_theory_says),
         cmocka_unit_test(workers_of_two_pools),

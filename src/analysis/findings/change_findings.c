@@ -45,6 +45,8 @@ static unsigned rank_of(const struct whatif_trial *trial, const struct findings 
     case WHATIF_WAIT:
         return is_wait_by_choice(trial->change.wait) ? 1 : 0;
     case WHATIF_SPEED:
+    case WHATIF_DELAY:
+    case WHATIF_PLACE:
         break;
     }
     return 0;

@@ -80,9 +80,19 @@ static int choose(struct whatif_run *run, double *part, uint64_t *latencies, dou
 
 #define SHORT 0.1
 
+/* Whether most of the time that was recorded in queues is time in queues of the simulation. */
+static bool makes_queues(const struct whatif_model *model, const struct whatif_figures *base)
+{
+    double recorded = 0;
+
+    for (size_t i = 0; i < model->op_count; i++)
+        recorded += model->ops[i].type == OP_QUEUED ? (double)model->ops[i].time : 0;
+    return base->waiting * base->mean * (double)base->requests * 2 > recorded;
+}
+
 /* If requests take too long in the model, some of the time without a CPU was their own doing, which the simulation makes anew.
- * If they are more than a tenth too short, a part of the time in queues was due to work for no request. (Less is left as it is: time
- * in queues that stays hides what more workers would gain.) */
+ * If they are more than a tenth too short, and hardly wait for workers, the time in queues was due to work for no request. (Where
+ * they do wait for them, time in queues that stayed would only take the place of this, and hide what more workers gain.) */
 static int calibrate(struct whatif_run *run, uint64_t *latencies, double recorded,
                      struct whatif_figures *base)
 {
@@ -93,7 +103,7 @@ static int calibrate(struct whatif_run *run, uint64_t *latencies, double recorde
 
     if (mean > recorded * 1.005)
         result = choose(run, &run->no_cpu, latencies, recorded, base);
-    else if (mean < recorded * (1 - SHORT))
+    else if (mean < recorded * (1 - SHORT) && !makes_queues(run->model, base))
         result = choose(run, &run->queued, latencies, recorded, base);
     if (result == 0)
         whatif_ranks(latencies, run->model->request_count, base);
@@ -151,11 +161,13 @@ static bool allocate(struct whatif_asking *asking)
         .model = model,
         .ops = calloc(model->op_count + 1, sizeof(*changed->ops)),
         .workers = calloc(model->pool_count + 1, sizeof(*changed->workers)),
+        .machines = calloc(model->party_count + 1, sizeof(*changed->machines)),
         .is_one = calloc(model->party_count + 1, sizeof(*changed->is_one)),
         .is_other = calloc(model->party_count + 1, sizeof(*changed->is_other)),
     };
     return asking->latencies != NULL && asking->workers != NULL && changed->ops != NULL &&
-           changed->workers != NULL && changed->is_one != NULL && changed->is_other != NULL;
+           changed->workers != NULL && changed->machines != NULL && changed->is_one != NULL &&
+           changed->is_other != NULL;
 }
 
 void whatif_asking_end(struct whatif_asking *asking)
@@ -164,6 +176,7 @@ void whatif_asking_end(struct whatif_asking *asking)
     free(asking->workers);
     free(asking->changed.ops);
     free(asking->changed.workers);
+    free(asking->changed.machines);
     free(asking->changed.is_one);
     free(asking->changed.is_other);
 }
@@ -180,7 +193,8 @@ static int explain(int result, struct problem *problem)
 int whatif_asking_begin(struct whatif_asking *asking, const struct whatif_model *model,
                         uint32_t cpus, struct problem *problem)
 {
-    *asking = (struct whatif_asking){.model = model, .answer = {.left_out = model->left_out}};
+    *asking = (struct whatif_asking){
+        .model = model, .answer = {.left_out = model->left_out, .early = model->early}};
     if (model->request_count == 0)
         return problem_set(problem, -EINVAL, "no request with an answer is in this recording");
     if (!allocate(asking))
@@ -212,12 +226,17 @@ int whatif_asking_try(struct whatif_asking *asking, const struct whatif_change *
     *ret_answer = asking->answer;
     memcpy(changed->ops, model->ops, model->op_count * sizeof(*changed->ops));
     memcpy(changed->workers, asking->workers, model->pool_count * sizeof(*changed->workers));
+    for (size_t i = 0; i < model->party_count; i++)
+        changed->machines[i] = model->parties[i].origin;
+    changed->placed = 0;
     changed->pool = 0;
     changed->problem = problem;
     for (size_t i = 0; i < count && result == 0; i++)
         result = whatif_apply(changed, &changes[i]);
     run.ops = changed->ops;
     run.workers = changed->workers;
+    run.machines = changed->machines;
+    run.placed = changed->placed;
     if (result == 0)
         result = whatif_simulate(&run, asking->latencies, &ret_answer->then);
     if (result < 0)

@@ -50,8 +50,9 @@ struct whatif_pool {
 struct whatif_model;
 
 /* After elapsed_finish, of the first `most` requests: WHATIF_REQUESTS_MOST at most, fewer if they have more than a hundred
- * steps each. It needs the analysis no longer. Returns 0 or -ENOMEM. */
-int whatif_model_new(struct elapsed_analysis *analysis, uint32_t most,
+ * steps each. `attached`: others may have been in progress when the recording began; those that waited for them are left out.
+ * It needs the analysis no longer. Returns 0 or -ENOMEM. */
+int whatif_model_new(struct elapsed_analysis *analysis, uint32_t most, bool attached,
                      struct whatif_model **ret_model);
 void whatif_model_free(struct whatif_model *model); /* NULL is allowed */
 
@@ -63,13 +64,16 @@ enum whatif_kind {
     WHATIF_SPEED,    /* processes of this name compute `amount` times as fast */
     WHATIF_NO_HOLDBACK, /* no message waits for an acknowledgement (Nagle's algorithm) */
     WHATIF_KEEP,        /* processes of this name connect no more to those of the second one */
-    WHATIF_MERGE, /* of the questions of one to the other in a request, only the first takes a round trip */
+    WHATIF_MERGE, /* of the questions of one to the other in a request, only the first takes a round trip; `amount` > 1: of so many
+                     requests of the first one itself, which is a client */
+    WHATIF_DELAY, /* messages between processes of these two names take `amount` ns */
+    WHATIF_PLACE, /* processes of this name have a machine of their own */
 };
 
 struct whatif_change {
     enum whatif_kind kind;
     const char *name; /* of a process, a script, or a part of a command line with a blank in it */
-    const char *to;   /* KEEP, MERGE */
+    const char *to;   /* KEEP, MERGE, DELAY */
     double amount;
     enum elapsed_kind wait;
 };
@@ -96,6 +100,7 @@ struct whatif_answer {
     double
         kept; /* part of the time in queues that work for no recorded request caused, and that stays */
     uint64_t left_out; /* later requests that are not simulated */
+    uint64_t early;    /* the first ones, which waited for some that were not recorded */
     uint32_t pool;     /* REPLICAS: index + 1 of the first one that was changed */
 };
 

@@ -54,14 +54,14 @@ static int change_wait(struct whatif_changed *changed, const struct whatif_chang
 
     for (size_t i = 0; i < model->op_count; i++) {
         struct whatif_op *op = &changed->ops[i];
-        if (op->type != OP_DELAY || !changed->is_one[op->of])
+        if ((op->type != OP_DELAY && op->type != OP_NO_CPU) || !changed->is_one[op->of])
             continue;
         named = true;
         if (op->kind != change->wait)
             continue;
         found = true;
         op->time = (uint64_t)((double)op->time * change->amount);
-        if (change->amount == 0)
+        if (change->amount == 0 && op->type == OP_DELAY)
             drop_awakening(changed, i);
     }
     if (found)
@@ -204,6 +204,87 @@ static int change_trips(struct whatif_changed *changed, const struct whatif_chan
                            change->name);
 }
 
+/* Of `amount` requests of a client, one after the other, only the first takes its way; the client computes for all. */
+static bool merge_requests(struct whatif_changed *changed, const struct whatif_slot *slot,
+                           uint32_t amount)
+{
+    const struct whatif_model *model = changed->model;
+    uint32_t number = 0;
+    bool found = false;
+
+    for (uint32_t at = slot->first; at != 0; at = model->requests[at - 1].next) {
+        const struct whatif_request *request = &model->requests[at - 1];
+        if (!enters_other(changed, request, 0) || number++ % amount == 0)
+            continue;
+        for (uint32_t k = 0; k < request->op_count; k++) {
+            struct whatif_op *op = &changed->ops[request->first_op + k];
+            if (op->type == OP_ENTER || op->type == OP_LEAVE || !is_of_trip(op))
+                continue;
+            op->time = 0;
+            found = true;
+        }
+    }
+    return found;
+}
+
+static int change_questions(struct whatif_changed *changed, const struct whatif_change *change)
+{
+    const struct whatif_model *model = changed->model;
+    bool found = false;
+
+    for (size_t i = 0; i < model->slot_count; i++)
+        if (changed->is_one[model->slots[i].client])
+            found = merge_requests(changed, &model->slots[i], (uint32_t)change->amount) || found;
+    return found ? 0
+                 : nothing(changed, "%s is no client that asked that process more than once",
+                           change->name);
+}
+
+/* ---- the way, and machines ---- */
+
+/* Each message from one of the two to the other takes so long. */
+static int change_delay(struct whatif_changed *changed, const struct whatif_change *change)
+{
+    const struct whatif_model *model = changed->model;
+    bool found = false;
+
+    for (size_t i = 0; i < model->request_count; i++) {
+        const struct whatif_request *request = &model->requests[i];
+        uint32_t last = request->client;
+        for (uint32_t k = 0; k < request->op_count; k++) {
+            struct whatif_op *op = &changed->ops[request->first_op + k];
+            if (op->type == OP_ENTER || op->type == OP_LEAVE)
+                continue;
+            if (op->kind == ELAPSED_IN_FLIGHT &&
+                ((changed->is_one[last] && changed->is_other[op->of]) ||
+                 (changed->is_other[last] && changed->is_one[op->of]))) {
+                op->time = (uint64_t)change->amount;
+                found = true;
+            }
+            last = op->of;
+        }
+    }
+    return found ? 0
+                 : nothing(changed, "no request had a message between %s and that process",
+                           change->name);
+}
+
+/* All processes of the name get a machine of their own, which has as many CPUs. */
+static int change_place(struct whatif_changed *changed, const struct whatif_change *change)
+{
+    uint32_t machine = changed->model->machines + changed->placed++;
+    bool found = false;
+
+    for (size_t i = 0; i < changed->model->party_count; i++)
+        if (changed->is_one[i]) {
+            changed->machines[i] = machine;
+            found = true;
+        }
+    return found ? 0
+                 : nothing(changed, "no process named %s had a part in a request of this recording",
+                           change->name);
+}
+
 int whatif_apply(struct whatif_changed *changed, const struct whatif_change *change)
 {
     for (size_t i = 0; i < changed->model->party_count; i++) {
@@ -223,7 +304,12 @@ int whatif_apply(struct whatif_changed *changed, const struct whatif_change *cha
     case WHATIF_KEEP:
         return change_connections(changed, change);
     case WHATIF_MERGE:
-        return change_trips(changed, change);
+        return change->amount > 1 ? change_questions(changed, change)
+                                  : change_trips(changed, change);
+    case WHATIF_DELAY:
+        return change_delay(changed, change);
+    case WHATIF_PLACE:
+        return change_place(changed, change);
     }
     return 0;
 }

@@ -5,14 +5,15 @@
 #include <errno.h>
 #include <stdlib.h>
 
-static int make_model(struct whatif_model *model, struct elapsed_analysis *analysis, uint32_t most)
+static int make_model(struct whatif_model *model, struct elapsed_analysis *analysis, uint32_t most,
+                      bool attached)
 {
     struct whatif_extent *extents = NULL;
     int result = whatif_take_requests(model, analysis, most);
 
     if (result == 0) {
         extents = calloc(model->thread_count + 1, sizeof(*extents));
-        result = extents == NULL ? -ENOMEM : whatif_find_queues(model, extents);
+        result = extents == NULL ? -ENOMEM : whatif_find_queues(model, attached, extents);
     }
     if (result == 0)
         result = whatif_make_programs(model, extents);
@@ -20,11 +21,11 @@ static int make_model(struct whatif_model *model, struct elapsed_analysis *analy
     return result;
 }
 
-int whatif_model_new(struct elapsed_analysis *analysis, uint32_t most,
+int whatif_model_new(struct elapsed_analysis *analysis, uint32_t most, bool attached,
                      struct whatif_model **ret_model)
 {
     struct whatif_model *model = calloc(1, sizeof(*model));
-    int result = model == NULL ? -ENOMEM : make_model(model, analysis, most);
+    int result = model == NULL ? -ENOMEM : make_model(model, analysis, most, attached);
 
     if (result < 0) {
         whatif_model_free(model);

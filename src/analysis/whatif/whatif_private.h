@@ -53,7 +53,9 @@ struct whatif_thread {
     char kind[STREAM_NAME_SIZE +
               1]; /* its name without a number at its end; "": that of the process */
     bool is_loop; /* it had several requests at a time */
-    bool works;   /* it did something for a request */
+    bool
+        in_turn; /* it received requests, one at a time: whatever it waits for is for one of them */
+    bool works;  /* it did something for a request */
     uint32_t pool;
 };
 
@@ -72,7 +74,7 @@ struct whatif_model {
     size_t request_count, request_room;
     struct whatif_slot *slots;
     size_t slot_count, slot_room;
-    uint64_t left_out;
+    uint64_t left_out, early;
     uint32_t machines; /* highest origin + 1 */
 };
 
@@ -87,8 +89,13 @@ struct whatif_extent {
 int whatif_take_requests(struct whatif_model *model, struct elapsed_analysis *analysis,
                          uint32_t most);
 
-/* whatif_queues.c: what of each step was a queue; which threads are loops. `extents`: [thread], to work with. */
-int whatif_find_queues(struct whatif_model *model, struct whatif_extent *extents);
+/* Leaves out those that began before the first one ended: they may have waited for others that were in progress when the
+ * recording began, whose work would count as theirs. */
+void whatif_drop_early(struct whatif_model *model);
+
+/* whatif_queues.c: what of each step was a queue; which threads are loops. `extents`: [thread], to work with. `attached`: the
+ * early requests only say whose work is whose. */
+int whatif_find_queues(struct whatif_model *model, bool attached, struct whatif_extent *extents);
 
 /* Whether a thread can do this for one request only at a time. */
 bool whatif_is_exclusive(const struct whatif_model *model, const struct whatif_step *step);
@@ -110,6 +117,8 @@ struct whatif_changed {
     const struct whatif_model *model;
     struct whatif_op *ops;
     uint32_t *workers;       /* [pool] */
+    uint32_t *machines;      /* [party] */
+    uint32_t placed;         /* machines that there are not in the recording */
     bool *is_one, *is_other; /* [party]: whether the change names it; the second name of two */
     uint32_t pool;           /* REPLICAS: index + 1 of the first one that was changed */
     struct problem *problem;
@@ -127,9 +136,11 @@ bool whatif_is_connecting(const struct whatif_op *op);
 struct whatif_run {
     const struct whatif_model *model;
     const struct whatif_op *ops;
-    const uint32_t *workers; /* of each pool */
-    uint32_t cpus;           /* of each machine */
-    double no_cpu;           /* how much of the time without a CPU other programs caused, 0 to 1 */
+    const uint32_t *workers;  /* of each pool */
+    const uint32_t *machines; /* on which each party is; NULL: as recorded */
+    uint32_t placed;          /* machines that the model does not have */
+    uint32_t cpus;            /* of each machine */
+    double no_cpu;            /* how much of the time without a CPU other programs caused, 0 to 1 */
     double queued; /* how much of the time in queues is due to what no request shows, 0 to 1 */
 };
 

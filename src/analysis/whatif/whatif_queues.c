@@ -106,8 +106,10 @@ bool whatif_is_exclusive(const struct whatif_model *model, const struct whatif_s
                            BIT(ELAPSED_VM_STOP) | BIT(ELAPSED_TIMER) | BIT(ELAPSED_LIMIT) |
                            BIT(ELAPSED_CHILD) | BIT(ELAPSED_INPUT);
 
-    return step->thread != 0 && (kinds >> step->kind & 1) != 0 &&
-           !(step->polls && model->threads[step->thread - 1].is_loop);
+    if (step->thread == 0)
+        return false;
+    const struct whatif_thread *thread = &model->threads[step->thread - 1];
+    return thread->in_turn || ((kinds >> step->kind & 1) != 0 && !(step->polls && thread->is_loop));
 }
 
 /* A client that is metered serves nobody: its threads are no workers. */
@@ -278,12 +280,14 @@ static int find_all_loops(struct whatif_model *model, struct whatif_extent *exte
     return result;
 }
 
-int whatif_find_queues(struct whatif_model *model, struct whatif_extent *extents)
+int whatif_find_queues(struct whatif_model *model, bool attached, struct whatif_extent *extents)
 {
     int result = find_queues(model);
 
     if (result < 0)
         return result;
     drop_queues(model);
+    if (attached)
+        whatif_drop_early(model);
     return find_all_loops(model, extents);
 }

@@ -97,6 +97,7 @@ static int add_thread(struct building *building, const struct elapsed_row *row, 
     kind_of_thread(row, thread->kind);
     elapsed_step_received(building->analysis, detail, &received, &beside);
     thread->is_loop = (double)beside > WHATIF_OVERLAPS * (double)received;
+    thread->in_turn = received > 0 && !thread->is_loop;
     return 0;
 }
 
@@ -246,4 +247,51 @@ int whatif_take_requests(struct whatif_model *model, struct elapsed_analysis *an
     lookup_done(&building.of_thread);
     lookup_done(&building.thread_of_detail);
     return result;
+}
+
+/* ---- the first ones ---- */
+
+/* How many: they are in order of their beginnings. */
+static uint32_t count_early(const struct whatif_model *model)
+{
+    uint64_t first_end = UINT64_MAX;
+    uint32_t count = 0;
+
+    for (size_t i = 0; i < model->request_count; i++)
+        if (model->requests[i].end < first_end)
+            first_end = model->requests[i].end;
+    while (count < model->request_count && model->requests[count].begin < first_end)
+        count++;
+    return count;
+}
+
+/* Index + 1 after `count` requests are gone; 0: it is one of them, or none. */
+static uint32_t moved(uint32_t number, uint32_t count)
+{
+    return number > count ? number - count : 0;
+}
+
+void whatif_drop_early(struct whatif_model *model)
+{
+    uint32_t early = count_early(model);
+    size_t kept = 0;
+
+    if (early > model->request_count / 2)
+        return; /* too few would be left */
+    for (size_t i = 0; i < model->slot_count; i++) {
+        struct whatif_slot slot = model->slots[i];
+        while (slot.first != 0 && slot.first <= early)
+            slot.first = model->requests[slot.first - 1].next;
+        slot.first = moved(slot.first, early);
+        slot.last = moved(slot.last, early);
+        if (slot.first != 0)
+            model->slots[kept++] = slot;
+    }
+    model->slot_count = kept;
+    model->request_count -= early;
+    memmove(model->requests, model->requests + early,
+            model->request_count * sizeof(*model->requests));
+    for (size_t i = 0; i < model->request_count; i++)
+        model->requests[i].next = moved(model->requests[i].next, early);
+    model->early = early;
 }

@@ -183,6 +183,10 @@ static void take_op(struct searching *searching, const struct whatif_request *re
     else if (op->type == OP_CPU)
         concern(searching,
                 (struct candidate){.kind = WHATIF_SPEED, .one = name, .time = op->time / 2});
+    else if (op->type == OP_NO_CPU)
+        concern(searching,
+                (struct candidate){
+                    .kind = WHATIF_WAIT, .wait = ELAPSED_NO_CPU, .one = name, .time = op->time});
     else if (op->type == OP_DELAY)
         take_delay(searching, request, at);
     if (op->kind == ELAPSED_IN_FLIGHT)
@@ -233,8 +237,9 @@ static int find_candidates(struct searching *searching)
 
 /* ---- what they gain ---- */
 
-#define SMALL       0.01
-#define MOST_OF_ALL 0.9
+#define SMALL        0.01
+#define NEXT_TO_NONE 0.001 /* of the requests' time: not tried */
+#define MOST_OF_ALL  0.9
 
 /* By how much requests are faster on average: 0.1 is 10 %. */
 static double gain_of(const struct whatif_answer *answer)
@@ -289,6 +294,12 @@ static int try_replicas(struct whatif_asking *asking, struct whatif_trial *trial
     return 0;
 }
 
+static double concerns(const struct whatif_asking *asking, const struct candidate *candidate)
+{
+    return (double)candidate->time /
+           (asking->answer.recorded.mean * (double)asking->model->request_count);
+}
+
 static int try_candidate(struct whatif_asking *asking, const struct candidate *candidate,
                          struct whatif_trial *ret_trial)
 {
@@ -303,8 +314,7 @@ static int try_candidate(struct whatif_asking *asking, const struct candidate *c
                    .to = has_other ? model->parties[candidate->other].asked : NULL,
                    .amount = candidate->kind == WHATIF_SPEED ? 2 : 0,
                    .wait = candidate->wait},
-        .concerns =
-            (double)candidate->time / (asking->answer.recorded.mean * (double)model->request_count),
+        .concerns = concerns(asking, candidate),
     };
     return candidate->kind == WHATIF_REPLICAS ? try_replicas(asking, ret_trial)
                                               : try_one(asking, ret_trial);
@@ -332,6 +342,8 @@ static int try_all(struct searching *searching, struct whatif_asking *asking, si
         if (searching->model->parties[candidate->one].asked[0] == '\0' &&
             candidate->kind != WHATIF_NO_HOLDBACK)
             continue;
+        if (concerns(asking, candidate) < NEXT_TO_NONE)
+            break; /* and so are all after it */
         result = try_candidate(asking, candidate, trial);
         found->tried++;
         found->count += result == 0 && gain_of(&trial->answer) >= SMALL;

@@ -56,6 +56,7 @@ struct simulation {
     struct slot_state *slots;
     struct pool_state *pools;
     struct machine_state *machines;
+    uint32_t machine_count;
     double now, waited, last;
     uint64_t *latencies;
     uint64_t *ends; /* [so many as are done] */
@@ -103,6 +104,11 @@ static void add_event(struct simulation *simulation, double time, uint32_t of, u
 }
 
 /* ---- CPUs ---- */
+
+static uint32_t machine_of(const struct whatif_run *run, uint32_t party)
+{
+    return run->machines != NULL ? run->machines[party] : run->model->parties[party].origin;
+}
 
 static double rate_of(const struct simulation *simulation, const struct machine_state *machine)
 {
@@ -192,7 +198,7 @@ static uint32_t number_of_pool(const struct simulation *simulation, uint32_t ind
 {
     const struct whatif_model *model = simulation->run->model;
 
-    return (uint32_t)model->slot_count + model->machines + index;
+    return (uint32_t)model->slot_count + simulation->machine_count + index;
 }
 
 static void leave_after(struct simulation *simulation, uint32_t index, double rest)
@@ -253,7 +259,7 @@ static void go_on(struct simulation *simulation, uint32_t slot)
         case OP_CPU:
             if (op->time == 0)
                 continue;
-            compute(simulation, slot, model->parties[op->of].origin, time);
+            compute(simulation, slot, machine_of(simulation->run, op->of), time);
             return;
         case OP_NO_CPU:
             time *= simulation->run->no_cpu;
@@ -328,7 +334,7 @@ static void find_busiest(struct simulation *simulation, struct whatif_figures *f
             figures->busiest = (uint32_t)i + 1;
         }
     }
-    for (uint32_t i = 0; i < run->model->machines; i++) {
+    for (uint32_t i = 0; i < simulation->machine_count; i++) {
         double busy = simulation->machines[i].busy / run->cpus / simulation->now;
         if (busy > figures->busy) {
             figures->busy = busy;
@@ -362,7 +368,8 @@ int whatif_simulate(const struct whatif_run *run, uint64_t *latencies,
         .ends = calloc(model->request_count + 1, sizeof(*simulation.ends)),
         .slots = calloc(model->slot_count + 1, sizeof(*simulation.slots)),
         .pools = calloc(model->pool_count + 1, sizeof(*simulation.pools)),
-        .machines = calloc(model->machines + 1u, sizeof(*simulation.machines)),
+        .machine_count = model->machines + run->placed,
+        .machines = calloc(model->machines + run->placed + 1u, sizeof(*simulation.machines)),
     };
 
     simulation.failed = simulation.ends == NULL || simulation.slots == NULL ||
@@ -376,7 +383,7 @@ int whatif_simulate(const struct whatif_run *run, uint64_t *latencies,
                                                           : 0;
     if (result == 0)
         describe(&simulation, ret_figures);
-    for (uint32_t i = 0; simulation.machines != NULL && i < model->machines; i++)
+    for (uint32_t i = 0; simulation.machines != NULL && i < simulation.machine_count; i++)
         free(simulation.machines[i].jobs.at);
     free(simulation.events.at);
     free(simulation.ends);

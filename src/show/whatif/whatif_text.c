@@ -157,6 +157,17 @@ static void print_trust(const struct whatif_answer *answer, uint32_t cpus, FILE 
         show_count(answer->left_out, count);
         fprintf(file, " %s later requests are left out.", count);
     }
+    if (answer->early == 1)
+        fputs(
+            " The first request may have waited for others before the recording, and is left out.",
+            file);
+    else if (answer->early > 1) {
+        show_count(answer->early, count);
+        fprintf(file,
+                " The first %s requests may have waited for others before the recording, and are "
+                "left out.",
+                count);
+    }
     fputs("\n", file);
 }
 
@@ -283,14 +294,15 @@ static int print_json(const struct whatif_model *model, const struct whatif_answ
     const struct whatif_pool *pools;
     size_t count = whatif_pools(model, &pools);
 
-    return json_print(json_pack("{s:o,s:o,s:o,s:o,s:f,s:f,s:f,s:o,s:o,s:o}", "requests",
+    return json_print(json_pack("{s:o,s:o,s:o,s:o,s:f,s:f,s:f,s:o,s:o,s:o,s:o}", "requests",
                                 json_count(answer->recorded.requests), "recorded",
                                 figures_json(model, &answer->recorded, false), "model",
                                 figures_json(model, &answer->base, true), "then",
                                 figures_json(model, &answer->then, true), "off", answer->off,
                                 "no_cpu_kept", answer->no_cpu, "queues_kept", answer->kept, "cpus",
                                 cpus == 0 ? json_null() : json_count(cpus), "left_out",
-                                json_count(answer->left_out), "pools",
+                                json_count(answer->left_out), "left_out_first",
+                                json_count(answer->early), "pools",
                                 json_array_of(model, count, pool_json)),
                       JSON_INDENT(1) | JSON_ENCODE_ANY, file);
 }
@@ -318,13 +330,14 @@ static json_t *trial_json(const void *context, size_t index)
 static int print_found_json(const struct whatif_model *model, const struct whatif_found *found,
                             uint32_t cpus, FILE *file)
 {
-    return json_print(json_pack("{s:o,s:o,s:o,s:f,s:f,s:f,s:o,s:o,s:o,s:o}", "requests",
+    return json_print(json_pack("{s:o,s:o,s:o,s:f,s:f,s:f,s:o,s:o,s:o,s:o,s:o}", "requests",
                                 json_count(found->now.recorded.requests), "recorded",
                                 figures_json(model, &found->now.recorded, false), "model",
                                 figures_json(model, &found->now.base, true), "off", found->now.off,
                                 "no_cpu_kept", found->now.no_cpu, "queues_kept", found->now.kept,
                                 "cpus", cpus == 0 ? json_null() : json_count(cpus), "left_out",
-                                json_count(found->now.left_out), "tried", json_count(found->tried),
+                                json_count(found->now.left_out), "left_out_first",
+                                json_count(found->now.early), "tried", json_count(found->tried),
                                 "changes", json_array_of(found, found->count, trial_json)),
                       JSON_INDENT(1) | JSON_ENCODE_ANY, file);
 }

@@ -71,12 +71,21 @@ void whatif_option_text(const struct whatif_change *change, char text[CHANGE_SIZ
         option = "--merge ";
         snprintf(value, sizeof(value), "%s>%s", name, to);
         break;
+    case WHATIF_DELAY:
+        option = "--delay ";
+        snprintf(value, sizeof(value), "%s>%s=%gms", name, to, change->amount / 1e6);
+        break;
+    case WHATIF_PLACE:
+        option = "--place ";
+        snprintf(value, sizeof(value), "%s", name);
+        break;
     }
     snprintf(text, CHANGE_SIZE, "%s", option);
     add_word(value, text);
 }
 
 static const char *const waited_for[ELAPSED_KIND_COUNT] = {
+    [ELAPSED_NO_CPU] = "a CPU",
     [ELAPSED_DISK] = "the disk",
     [ELAPSED_LOCK] = "locks",
     [ELAPSED_FILE_LOCK] = "file locks",
@@ -119,6 +128,13 @@ void whatif_change_text(const struct whatif_trial *trial, char text[CHANGE_SIZE]
         break;
     case WHATIF_MERGE:
         snprintf(text, CHANGE_SIZE, "If %s asked %s once for each request", name, to);
+        break;
+    case WHATIF_DELAY:
+        snprintf(text, CHANGE_SIZE, "If each message between %s and %s took %g ms", name, to,
+                 change->amount / 1e6);
+        break;
+    case WHATIF_PLACE:
+        snprintf(text, CHANGE_SIZE, "With a machine of its own for %s", name);
         break;
     }
 }
