@@ -131,6 +131,10 @@ end
 client ends
 $ dpm whatif --json --speed server=3 trace
 jq: near(.recorded.latency_p50_ns; 40e6) and near(.then.latency_p50_ns; 20e6) and .then.busiest == "server"
+$ dpm whatif --wait server,disk=0 trace
+says: The CPU time of these calls is not known, and stays: the gain may be larger.
+$ dpm whatif --speed server=3 trace
+never: The CPU time of these calls
 $ dpm whatif --json --wait server,disk=0 --speed server=3 trace
 jq: near(.then.latency_p50_ns; 10e6)
 $ dpm whatif --no-holdback trace

@@ -215,6 +215,12 @@ int whatif_asking_begin(struct whatif_asking *asking, const struct whatif_model 
     return explain(result, problem);
 }
 
+static bool has_calls(const struct whatif_change *change)
+{
+    return change->kind == WHATIF_KEEP ||
+           (change->kind == WHATIF_WAIT && change->wait != ELAPSED_NO_CPU);
+}
+
 int whatif_asking_try(struct whatif_asking *asking, const struct whatif_change *changes,
                       size_t count, struct whatif_answer *ret_answer, struct problem *problem)
 {
@@ -231,8 +237,10 @@ int whatif_asking_try(struct whatif_asking *asking, const struct whatif_change *
     changed->placed = 0;
     changed->pool = 0;
     changed->problem = problem;
-    for (size_t i = 0; i < count && result == 0; i++)
+    for (size_t i = 0; i < count && result == 0; i++) {
+        ret_answer->calls_stay = ret_answer->calls_stay || has_calls(&changes[i]);
         result = whatif_apply(changed, &changes[i]);
+    }
     run.ops = changed->ops;
     run.workers = changed->workers;
     run.machines = changed->machines;

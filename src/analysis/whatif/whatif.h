@@ -102,6 +102,8 @@ struct whatif_answer {
     uint64_t left_out; /* later requests that are not simulated */
     uint64_t early;    /* the first ones, which waited for some that were not recorded */
     uint32_t pool;     /* REPLICAS: index + 1 of the first one that was changed */
+    bool
+        calls_stay; /* waits were shortened, or connections kept: the CPU time of these calls is not known, and stays */
 };
 
 /* `cpus`: of each machine; 0: enough. Errors: -ENOMEM; -EINVAL, with a line in `problem`: the trace cannot judge the change. */

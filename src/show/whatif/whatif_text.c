@@ -145,6 +145,9 @@ static void print_trust(const struct whatif_answer *answer, uint32_t cpus, FILE 
         answer->kept,
         "the time in queues that no recorded request explains stays: the gain may be larger.",
         file);
+    if (answer->calls_stay)
+        fputs(" The CPU time of these calls is not known, and stays: the gain may be larger.",
+              file);
     fputs(" The model assumes that clients ask again as soon as they did, that what is not changed "
           "takes "
           "as long as it did, and ",
