@@ -493,7 +493,7 @@ static void work(void *context)
     }
     look_at_copies(hosts);
     hosts_rules_step(hosts);
-    if (hosts->shows || hosts_only_reports(hosts))
+    if (hosts->shows || hosts_only_reports(hosts) || hosts->recorder.live != NULL)
         hosts_live_step(hosts);
     if (now - hosts->looked < LOOK_EVERY)
         return;

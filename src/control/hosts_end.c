@@ -217,7 +217,7 @@ static void expect_all(struct hosts *hosts)
 int hosts_end(struct hosts *hosts)
 {
     hosts->shows = false;
-    if (!hosts_only_reports(hosts))
+    if (!hosts_live_is_whole(hosts))
         hosts_live_end(hosts); /* the report on the whole covers what comes now */
     progress_clear(&hosts->progress);
     end_recordings(hosts);

@@ -145,6 +145,16 @@ static void tell_removed(const struct hosts *hosts, const struct analyses_found 
     command_say_to(hosts->recorder.messages, "%s", text);
 }
 
+static void end_lines(struct hosts *hosts)
+{
+    struct problem problem; /* was printed */
+
+    if (!hosts_live_is_whole(hosts))
+        return;
+    hosts_live_finish(hosts, &problem);
+    hosts_live_end(hosts);
+}
+
 static int report_what_was_read(struct hosts *hosts, struct problem *problem)
 {
     close_copies(hosts);
@@ -167,6 +177,7 @@ static int report_on_copies(struct hosts *hosts, struct problem *problem)
     if (result < 0)
         return result;
     close_copies(hosts);
+    end_lines(hosts);
     for (size_t i = 0; i < hosts->count; i++)
         records += hosts->list[i].records;
     struct whole_report whole = {

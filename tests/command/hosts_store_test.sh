@@ -61,6 +61,17 @@ check_equal "... no trace is left" "" "$(ls -d -- *.traces* 2> ls.err)"
 wait_for 30 no_agents
 check_equal "... nor anything of the session and the agents" "" "$(left)"
 
+# lines FILE: the number of lines of JSON that say that they are the last one, and the messages that the last line has
+lines() {
+    jq -rs '"\(map(select(.time.last)) | length) \([.[-1].pairs[].messages] | add)"' "$1"
+}
+
+talk 2000 --store none --interval 1h --json --report lines
+check_equal "lines of JSON end with one of the whole" "0 1 4000" "$? $(lines lines)"
+talk 2000 -o stored --interval 1h --json --report lines
+check_equal "... also if traces are stored" "0 1 4000" "$? $(lines lines)"
+check "... and the report follows" grep -q '^dpm: .* records of 2 hosts, 0 lost, in stored$' err
+
 # Two hosts with names of their own and one home folder: each has an agent, and a copy of the program.
 mkdir one away
 cp /bin/echo one/lacking
