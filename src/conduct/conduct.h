@@ -141,7 +141,8 @@ struct conduct_process {
 };
 
 /* Creates a process, suspended, in the current folder if it is there, too. A program that the machine lacks is copied there if it
- * is a file here: *ret_copied. Returns 0, or a negative errno with a line in `problem`; -ENOENT: the program is neither there nor here. */
+ * is a file here; *ret_copied: the process runs such a copy. Returns 0, or a negative errno with a line in `problem`; -ENOENT:
+ * the program is neither there nor here. */
 int conduct_create(struct conduct *conduct, struct remote_host *host,
                    const struct conduct_process *process, pid_t *ret_pid, bool *ret_copied,
                    struct problem *problem);
