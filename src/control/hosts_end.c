@@ -102,12 +102,14 @@ static bool await_copies(struct hosts *hosts)
     }
 }
 
-/* Notes of each host what is stored of it. `all`: nothing that was sent is missing. */
+/* Notes of each host what is stored of it. `all`: nothing that was sent is missing. Else a host's END may have come, and packets
+ * of before not, unless the server has nothing left for us. */
 static void note_stored(struct hosts *hosts, bool all)
 {
-    const struct filter *filter = hosts_copies_stop(hosts->copies);
+    struct filter *filter = hosts_copies_stop(hosts->copies);
+    struct problem ignored;
+    bool none_left = all || (!hosts->broken && filter_left(filter, &ignored) == 0);
     struct filter_copy copy;
-    bool some = false; /* END may have come, and packets of before not */
 
     for (size_t i = 0; i < hosts->count; i++)
         hosts->list[i].arrived = all || !hosts->list[i].stored;
@@ -116,13 +118,9 @@ static void note_stored(struct hosts *hosts, bool all)
         for (size_t j = 0; j < hosts->count; j++)
             if (strcmp(copy.machine, hosts->list[j].remote->machine) == 0) {
                 hosts->list[j].until = copy.until;
-                hosts->list[j].arrived |= copy.ended && copy.refused == 0;
+                hosts->list[j].arrived |= none_left && copy.ended && copy.refused == 0;
             }
     }
-    for (size_t i = 0; i < hosts->count; i++)
-        some |= !hosts->list[i].arrived;
-    for (size_t i = 0; !all && !some && i < hosts->count; i++)
-        hosts->list[i].arrived = !hosts->list[i].stored;
 }
 
 bool hosts_loss_known(const struct metered_host *host)
