@@ -80,6 +80,9 @@ void conduct_set_heard(struct conduct *conduct, uint64_t number);
 /* The user wants to go on; the caller says so in an event. */
 void conduct_interrupt(struct conduct *conduct);
 
+/* How often, since the beginning. */
+unsigned conduct_interrupts(const struct conduct *conduct);
+
 /* What is waited for ends with the `most`th interruption from now on. */
 void conduct_set_patience(struct conduct *conduct, unsigned most);
 bool conduct_is_interrupted(const struct conduct *conduct);

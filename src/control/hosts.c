@@ -56,7 +56,6 @@ static void take_signal(struct hosts *hosts)
     if (read(hosts->recorder.signals, &info, sizeof(info)) != sizeof(info) ||
         info.ssi_signo == SIGCHLD)
         return;
-    hosts->interrupts++;
     hosts->last_signal = (int)info.ssi_signo;
     conduct_interrupt(hosts->conduct);
     if (hosts->interrupted != NULL)

@@ -56,7 +56,6 @@ struct hosts {
         recorder;          /* its options, messages and signals; it records nothing itself */
     char folder[PATH_MAX]; /* of the copies */
     char session[FABRIC_NAME_MOST + 1];
-    unsigned interrupts;
     int last_signal;
     bool all_or_none; /* one host that fails ends everything */
     struct conduct *conduct;

@@ -84,9 +84,9 @@ static bool all_known(const struct hosts *hosts)
 static bool await_copies(struct hosts *hosts)
 {
     uint64_t now = clock_now(CLOCK_MONOTONIC), last = now, pieces = UINT64_MAX;
-    unsigned interrupts = hosts->interrupts;
     struct hosts_copies_state state;
 
+    conduct_set_patience(hosts->conduct, 2);
     for (;;) {
         hosts_copies_look(hosts->copies, &state);
         now = clock_now(CLOCK_MONOTONIC);
@@ -96,7 +96,7 @@ static bool await_copies(struct hosts *hosts)
         if (state.complete && now - last >= QUIET)
             return true;
         if (state.stopped || hosts->broken || now - last >= NO_PROGRESS ||
-            hosts->interrupts >= interrupts + 2)
+            conduct_is_interrupted(hosts->conduct))
             return false;
         hosts_poll(hosts, 20);
     }
@@ -147,15 +147,15 @@ static uint64_t others_left(struct hosts *hosts)
 static void await_others(struct hosts *hosts)
 {
     uint64_t left = others_left(hosts), last = clock_now(CLOCK_MONOTONIC);
-    unsigned interrupts = hosts->interrupts;
     char line[160];
 
+    conduct_set_patience(hosts->conduct, 1);
     if (left > 0) {
         snprintf(line, sizeof(line),
                  "waiting for other filters of this session: %" PRIu64 " packets", left);
         hosts_say(hosts, NULL, line);
     }
-    while (left > 0 && hosts->interrupts == interrupts) {
+    while (left > 0 && !conduct_is_interrupted(hosts->conduct)) {
         hosts_poll(hosts, 200);
         uint64_t now = clock_now(CLOCK_MONOTONIC), before = left;
         left = others_left(hosts);
