@@ -130,11 +130,11 @@ int conduct_ask_all(struct conduct *conduct, const struct conduct_question *ques
 
 /* ---- agents and processes ---- */
 
-/* Asks the agents of those that are ready to end, and waits. `took` may be NULL. */
-int conduct_end_agents(struct conduct *conduct,
-                       void (*took)(void *context, struct remote_host *host,
-                                    const struct conduct_answer *answer),
-                       void *context);
+#define CONDUCT_END_MS 5000 /* time for an agent that has nothing left to do */
+
+/* Asks the agents of those that are ready to end, and waits; that their connections end, too, is expected then. Of `question`, the
+ * method and the parameters are not used; NULL: all, with CONDUCT_END_MS. Returns as conduct_ask_all. */
+int conduct_end_agents(struct conduct *conduct, const struct conduct_question *question);
 
 struct conduct_process {
     const char *recording;

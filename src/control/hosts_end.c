@@ -191,7 +191,7 @@ static void tell_filters(struct hosts *hosts)
 static void end_agents(struct hosts *hosts)
 {
     conduct_set_patience(hosts->conduct, 2);
-    conduct_end_agents(hosts->conduct, NULL, NULL);
+    conduct_end_agents(hosts->conduct, NULL);
 }
 
 void hosts_abandon(struct hosts *hosts)

@@ -361,7 +361,7 @@ void view_hosts_end(struct view_hosts *hosts, struct monitor_counts *counts)
         hosts->list[i].remote->ends = true;
     if (hosts->conduct != NULL) {
         conduct_set_patience(hosts->conduct, 1);
-        conduct_end_agents(hosts->conduct, NULL, NULL);
+        conduct_end_agents(hosts->conduct, NULL);
     }
     conduct_close(hosts->conduct);
     for (size_t i = 0; i < hosts->count; i++)
