@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * said_fuzz.c: the input is what an agent answers or reports to a controller of jobs, as JSON: in front of it, up to a
+ * said_fuzz.c: the input is what an agent answers or reports to its controller, as JSON: in front of it, up to a
  * newline, the method of a notice. It is read, or refused with one line; what is read is in its bounds.
  */
 #include "conduct/notices.h"

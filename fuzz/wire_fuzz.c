@@ -9,6 +9,15 @@
 #include <errno.h>
 #include <string.h>
 
+static void check_same(const struct view_plan *plan, const struct view_plan *again,
+                       const struct view *view)
+{
+    PROMISE(plan->top == again->top && plan->period == again->period);
+    for (size_t i = 0; i < view->entity_count; i++)
+        PROMISE(plan->parts[i].collection == again->parts[i].collection &&
+                plan->parts[i].evaluates == again->parts[i].evaluates);
+}
+
 static void try_plan(json_t *json, const struct view *view)
 {
     struct view_plan plan, again;
@@ -23,7 +32,7 @@ static void try_plan(json_t *json, const struct view *view)
                 plan.parts[i].evaluates < VIEW_SITES);
     json_t *written = wire_plan(view, &plan);
     PROMISE(wire_take_plan(written, view, &again) == 0);
-    PROMISE(plan.top == again.top && plan.period == again.period);
+    check_same(&plan, &again, view);
     json_decref(written);
 }
 
@@ -57,7 +66,10 @@ static void try_step(json_t *json, const struct view_file *file)
     json_t *written = wire_step(file, &step);
     PROMISE(wire_take_step(written, file, &again, &of_again, &problem) == 0);
     PROMISE(step.kind == again.kind && step.row == again.row && step.view == again.view &&
-            step.pid == again.pid && step.index == again.index);
+            step.entity == again.entity && step.pid == again.pid && step.on == again.on &&
+            step.index == again.index && step.value == again.value);
+    if (step.kind == STEP_OPEN)
+        check_same(&plan, &of_again, &file->views[step.view]);
     json_decref(written);
 }
 
@@ -87,6 +99,9 @@ size_t fuzz_example(uint8_t *bytes, size_t room)
         "\"traced\", "
         "\"evaluated\": \"sensor\"}, {\"collection\": \"probed\", \"evaluated\": \"resident\"}]}, "
         "\"values\": [1, -2.5e3, null, \"full\"], \"row\": 7, \"steps\": [[\"bind\", 3, 1, 812], "
+        "[\"open\", 3, 0, {\"top\": \"sensor\", \"period\": 0, \"instances\": [{\"collection\": "
+        "\"sampled\", \"evaluated\": \"central\"}, "
+        "{\"collection\": \"traced\", \"evaluated\": \"sensor\"}]}], "
         "[\"constant\", 0, 1, 2.5], [\"turn\", 0, false], [\"read\", 4, 0], [\"close\", 3]]}";
 
     return fuzz_text(bytes, room, example);

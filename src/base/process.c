@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <poll.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -164,6 +165,20 @@ int process_open(pid_t pid)
 bool process_has_ended(pid_t pid, int *ret_status)
 {
     return waitpid(pid, ret_status, WNOHANG) == pid;
+}
+
+bool process_await_end(pid_t pid, int timeout_ms, int *ret_status)
+{
+    pid_t reaped = waitpid(pid, ret_status, WNOHANG);
+
+    if (reaped != 0)
+        return reaped == pid;
+    struct pollfd file = {.fd = process_open(pid), .events = POLLIN};
+    while (poll(&file, 1, timeout_ms) < 0 && errno == EINTR)
+        continue;
+    if (file.fd >= 0)
+        close(file.fd);
+    return process_has_ended(pid, ret_status);
 }
 
 bool process_has_stopped(pid_t pid)

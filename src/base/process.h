@@ -67,6 +67,10 @@ int process_open(pid_t pid);
 /* Whether our child has ended. If so, *ret_status is as wait(2) returns it, and the child is reaped. */
 bool process_has_ended(pid_t pid, int *ret_status);
 
+/* The same, and waits for it. A process whose first thread has ended is a zombie in /proc, but has no status until all its
+ * threads have ended. Returns false at once if it is not our child. */
+bool process_await_end(pid_t pid, int timeout_ms, int *ret_status);
+
 /* Whether a signal has stopped our child since the last call. */
 bool process_has_stopped(pid_t pid);
 

@@ -165,6 +165,11 @@ void conduct_interrupt(struct conduct *conduct)
     conduct->interrupts++;
 }
 
+unsigned conduct_interrupts(const struct conduct *conduct)
+{
+    return conduct->interrupts;
+}
+
 void conduct_set_patience(struct conduct *conduct, unsigned most)
 {
     conduct->patience = conduct->interrupts + most;

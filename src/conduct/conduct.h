@@ -80,6 +80,9 @@ void conduct_set_heard(struct conduct *conduct, uint64_t number);
 /* The user wants to go on; the caller says so in an event. */
 void conduct_interrupt(struct conduct *conduct);
 
+/* How often, since the beginning. */
+unsigned conduct_interrupts(const struct conduct *conduct);
+
 /* What is waited for ends with the `most`th interruption from now on. */
 void conduct_set_patience(struct conduct *conduct, unsigned most);
 bool conduct_is_interrupted(const struct conduct *conduct);
@@ -127,11 +130,11 @@ int conduct_ask_all(struct conduct *conduct, const struct conduct_question *ques
 
 /* ---- agents and processes ---- */
 
-/* Asks the agents of those that are ready to end, and waits. `took` may be NULL. */
-int conduct_end_agents(struct conduct *conduct,
-                       void (*took)(void *context, struct remote_host *host,
-                                    const struct conduct_answer *answer),
-                       void *context);
+#define CONDUCT_END_MS 5000 /* time for an agent that has nothing left to do */
+
+/* Asks the agents of those that are ready to end, and waits; that their connections end, too, is expected then. Of `question`, the
+ * method and the parameters are not used; NULL: all, with CONDUCT_END_MS. Returns as conduct_ask_all. */
+int conduct_end_agents(struct conduct *conduct, const struct conduct_question *question);
 
 struct conduct_process {
     const char *recording;
@@ -141,7 +144,8 @@ struct conduct_process {
 };
 
 /* Creates a process, suspended, in the current folder if it is there, too. A program that the machine lacks is copied there if it
- * is a file here: *ret_copied. Returns 0, or a negative errno with a line in `problem`; -ENOENT: the program is neither there nor here. */
+ * is a file here; *ret_copied: the process runs such a copy. Returns 0, or a negative errno with a line in `problem`; -ENOENT:
+ * the program is neither there nor here. */
 int conduct_create(struct conduct *conduct, struct remote_host *host,
                    const struct conduct_process *process, pid_t *ret_pid, bool *ret_copied,
                    struct problem *problem);

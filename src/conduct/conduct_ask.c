@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define END_MS 5000
-
 static void take_answer(void *context, struct remote_host *host, int error, int code,
                         json_t *result, const char *line)
 {
@@ -109,23 +107,26 @@ int conduct_ask_all(struct conduct *conduct, const struct conduct_question *ques
     return result;
 }
 
-static bool ends(void *context, struct remote_host *host)
+static bool is_ending(void *context, struct remote_host *host)
 {
-    bool ready = host->state == REMOTE_READY;
-
     (void)context;
-    host->ends = host->ends || ready;
-    return ready;
+    return host->ends && host->state == REMOTE_READY;
 }
 
-int conduct_end_agents(struct conduct *conduct,
-                       void (*took)(void *context, struct remote_host *host,
-                                    const struct conduct_answer *answer),
-                       void *context)
+int conduct_end_agents(struct conduct *conduct, const struct conduct_question *question)
 {
-    return conduct_ask_all(conduct, &(struct conduct_question){.method = "agent.end",
-                                                               .asks = ends,
-                                                               .took = took,
-                                                               .context = context,
-                                                               .timeout_ms = END_MS});
+    struct conduct_question ending = {.timeout_ms = CONDUCT_END_MS};
+
+    if (question != NULL)
+        ending = *question;
+    for (size_t i = 0; i < remote_count(conduct->remote); i++) {
+        struct remote_host *host = remote_at(conduct->remote, i);
+        if (host->state == REMOTE_READY &&
+            (ending.asks == NULL || ending.asks(ending.context, host)))
+            host->ends = true;
+    }
+    ending.method = "agent.end";
+    ending.asks = is_ending;
+    ending.params = NULL;
+    return conduct_ask_all(conduct, &ending);
 }

@@ -63,7 +63,6 @@ static int create(struct conduct *conduct, struct remote_host *host,
     int result = remote_find_program(&asking, process->command[0], here, hash, directory, problem);
     if (result < 0)
         return result;
-    *ret_copied = hash[0] != '\0';
     result = conduct_ask(conduct, host, "process.create",
                          create_params(process, words, hash, directory), &created, problem);
     if (result == 0 && notice_pid(created, ret_pid, &why) < 0)
@@ -72,6 +71,8 @@ static int create(struct conduct *conduct, struct remote_host *host,
                         "%s: its agent answers what this version of dpm does not understand: %s",
                         host->name, why.text);
     json_decref(created);
+    if (result == 0)
+        *ret_copied = hash[0] != '\0';
     return result;
 }
 
@@ -80,8 +81,6 @@ int conduct_create(struct conduct *conduct, struct remote_host *host,
                    struct problem *problem)
 {
     json_t *words = words_of(process->command);
-
-    *ret_copied = false;
     int result =
         words == NULL
             ? problem_set(problem, -EILSEQ, "%s: a word of the command is not UTF-8", host->name)

@@ -18,10 +18,11 @@
 
 struct feeding *custom_filter_begin(const char *command, const char *trace, FILE *messages)
 {
+    const char *const words[] = {"sh", "-c", command, NULL};
     struct feeding *feeding = NULL;
     struct problem problem;
 
-    if (feeding_new(command, &feeding, &problem) < 0) {
+    if (feeding_new(words, STDOUT_FILENO, &feeding, &problem) < 0) {
         command_say_to(messages, "no filter: %s", problem.text);
         return NULL;
     }

@@ -381,49 +381,29 @@ static int begin(struct filtering *filtering, struct problem *problem)
     return filter_new(filtering->fabric, &options, &filtering->filter, problem);
 }
 
-/* The words of --program for a shell: exec './mine' 'it'\''s'. Its output is not to get into the connection of a filter that
- * is --relayed. NULL: out of memory. */
-static char *quote_program(const struct filter_asked *asked)
-{
-    char *text = NULL;
-    size_t size = 0;
-    FILE *file = open_memstream(&text, &size);
-
-    if (file == NULL)
-        return NULL;
-    fputs("exec", file);
-    for (size_t i = 0; i < asked->program_words; i++) {
-        fputs(" '", file);
-        for (const char *at = asked->program[i]; *at != '\0'; at++)
-            fputs(*at == '\'' ? "'\\''" : (char[]){*at, '\0'}, file);
-        fputc('\'', file);
-    }
-    fputs(asked->place.relayed != NULL ? " >&2" : "", file);
-    return fclose(file) == 0 ? text : NULL;
-}
-
-/* Returns the exit status if there can be none. */
-static int begin_custom(struct filtering *filtering)
+static int begin_custom(struct filtering *filtering, struct problem *problem)
 {
     const struct filter_asked *asked = filtering->asked;
-    char *program = asked->program_words == 0 ? NULL : quote_program(asked);
-    const char *command = program != NULL ? program : asked->custom;
+    const char *const shell[] = {"sh", "-c", asked->custom, NULL};
+    /* what it prints must not get into the connection of a filter that is --relayed */
+    int output = asked->place.relayed != NULL ? STDERR_FILENO : STDOUT_FILENO;
 
-    if (command != NULL)
-        filtering->custom = custom_filter_begin(command, NULL, stderr);
-    free(program);
-    return command == NULL || filtering->custom != NULL ? EXIT_SUCCESS : EXIT_FAILURE;
+    if (asked->custom == NULL && asked->program_words == 0)
+        return 0;
+    return feeding_new(asked->program_words > 0 ? asked->program : shell, output,
+                       &filtering->custom, problem);
 }
 
-/* That of the program is ours, as far as the other side does not take it for a broken connection. */
-static int end_custom(struct filtering *filtering, int status)
+/* The status of a program that has ended `early` is ours, except where the other side would take it for a broken connection. One
+ * whose connection was lost is started again, however this one has ended. */
+static int end_custom(struct filtering *filtering, bool early, int status)
 {
-    bool early = program_has_ended(filtering);
     struct feeding_result result;
 
-    if (!early || filtering->asked->place.relayed != NULL)
-        return custom_filter_end(filtering->custom, filtering->signals, stderr) ? status
-                                                                                : EXIT_FAILURE;
+    if (!early || filtering->asked->place.relayed != NULL) {
+        bool good = custom_filter_end(filtering->custom, filtering->signals, stderr);
+        return good || status == REMOTE_FILTER_AGAIN ? status : EXIT_FAILURE;
+    }
     feeding_end(filtering->custom, NULL, NULL, &result);
     return WIFSIGNALED(result.status) ? 128 + WTERMSIG(result.status) : WEXITSTATUS(result.status);
 }
@@ -441,27 +421,27 @@ static int run(const struct filter_asked *asked)
     struct filtering filtering = {.asked = asked};
     struct problem problem, of_end;
     int status = EXIT_SUCCESS, result = begin(&filtering, &problem);
-    bool silent = false; /* the program's last line is the last one */
+    bool early = false; /* the program has ended: its last line is the last one */
 
     filtering.reported = filtering.connected = clock_now(CLOCK_MONOTONIC);
+    if (result == 0)
+        result = begin_custom(&filtering, &problem);
     if (result == 0) {
         command_say("filtering session %s", asked->from);
         note_missing_machines(&filtering);
-        status = begin_custom(&filtering);
-        if (status == EXIT_SUCCESS)
-            result = filter_all(&filtering, &problem);
-        silent = result == 0 && program_has_ended(&filtering);
-        if (!silent)
+        result = filter_all(&filtering, &problem);
+        early = result == 0 && program_has_ended(&filtering);
+        if (!early)
             filter_report_copies(filtering.filter, asked->rules != NULL);
         filter_report_malformed(filtering.filter);
     }
-    if (!silent && result == 0 && filtering.ended && !filter_complete(filtering.filter))
+    if (!early && result == 0 && filtering.ended && !filter_complete(filtering.filter))
         status = command_error("not everything that was recorded has arrived");
     if (result < 0)
         status = command_error("%s", problem.text);
-    if (lost_connection(&filtering))
+    if (!early && lost_connection(&filtering))
         status = REMOTE_FILTER_AGAIN;
-    status = end_custom(&filtering, status);
+    status = end_custom(&filtering, early, status);
     bool forget = result == 0 && (filtering.ended || !asked->stores);
     if (filter_close(filtering.filter, forget, &of_end) < 0)
         status = command_error("%s", of_end.text);

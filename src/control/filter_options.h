@@ -21,9 +21,10 @@ struct filter_asked {
     struct trace_copy_limits limits; /* `newest`: of --store newest */
     bool bounded;                    /* a --max-... option was given */
     struct filter_place place;
-    const char *custom;                        /* command: a custom filter */
-    const char *program[FILTER_PROGRAM_WORDS]; /* the same as a program and its arguments */
-    size_t program_words;                      /* 0: none */
+    const char *custom; /* a shell command: a custom filter */
+    /* the same as a program and its arguments, NULL at the end */
+    const char *program[FILTER_PROGRAM_WORDS + 1];
+    size_t program_words; /* 0: none */
     bool to_json;
     const char *descriptions; /* file; of the raw records of another system */
     uint32_t given;           /* bit N: the option in row N of filter_option_rows */

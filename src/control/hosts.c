@@ -56,7 +56,6 @@ static void take_signal(struct hosts *hosts)
     if (read(hosts->recorder.signals, &info, sizeof(info)) != sizeof(info) ||
         info.ssi_signo == SIGCHLD)
         return;
-    hosts->interrupts++;
     hosts->last_signal = (int)info.ssi_signo;
     conduct_interrupt(hosts->conduct);
     if (hosts->interrupted != NULL)
@@ -276,17 +275,18 @@ static bool leaves(void *context, struct remote_host *remote)
     const struct metered_host *host = remote->context;
 
     (void)context;
-    remote->ends = remote->ends || host->leaves;
-    return host->leaves && remote->state == REMOTE_READY;
+    return host->leaves;
 }
 
-static void leave_out(struct hosts *hosts)
+static int leave_out(struct hosts *hosts)
 {
-    conduct_ask_all(hosts->conduct, &(struct conduct_question){
-                                        .method = "agent.end", .asks = leaves, .timeout_ms = 5000});
+    int result = conduct_end_agents(
+        hosts->conduct, &(struct conduct_question){.asks = leaves, .timeout_ms = CONDUCT_END_MS});
+
     for (size_t i = 0; i < hosts->count; i++)
         if (hosts->list[i].leaves) /* why was said */
             remote_leave_out(conduct_remote(hosts->conduct), hosts->list[i].remote, NULL);
+    return result;
 }
 
 int hosts_ask(struct hosts *hosts, const char *method,
@@ -300,11 +300,12 @@ int hosts_ask(struct hosts *hosts, const char *method,
 
     conduct_set_patience(hosts->conduct, 1);
     int result = conduct_ask_all(hosts->conduct, &question);
+    if (result == 0)
+        result = leave_out(hosts);
     if (result == -EINTR)
         return problem_set(problem, result, "interrupted (%s)", method);
     if (result < 0)
         return problem_set(problem, result, "out of memory");
-    leave_out(hosts);
     return enough(hosts, "cannot meter", problem);
 }
 
@@ -493,7 +494,7 @@ static void work(void *context)
     }
     look_at_copies(hosts);
     hosts_rules_step(hosts);
-    if (hosts->shows || hosts_only_reports(hosts))
+    if (hosts->shows || hosts_only_reports(hosts) || hosts->recorder.live != NULL)
         hosts_live_step(hosts);
     if (now - hosts->looked < LOOK_EVERY)
         return;

@@ -89,7 +89,8 @@ static void record(struct hosts *hosts, uint64_t began)
     uint64_t duration = how_long(wanted);
 
     hosts->shows = true;
-    while (hosts->interrupts == 0 && !hosts->full && hosts_recording(hosts) > hosts_idle(hosts)) {
+    while (conduct_interrupts(hosts->conduct) == 0 && !hosts->full &&
+           hosts_recording(hosts) > hosts_idle(hosts)) {
         uint64_t now = clock_now(CLOCK_MONOTONIC), spent = now > began ? now - began : 0;
         if (spent >= duration)
             return;

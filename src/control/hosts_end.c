@@ -84,9 +84,9 @@ static bool all_known(const struct hosts *hosts)
 static bool await_copies(struct hosts *hosts)
 {
     uint64_t now = clock_now(CLOCK_MONOTONIC), last = now, pieces = UINT64_MAX;
-    unsigned interrupts = hosts->interrupts;
     struct hosts_copies_state state;
 
+    conduct_set_patience(hosts->conduct, 2);
     for (;;) {
         hosts_copies_look(hosts->copies, &state);
         now = clock_now(CLOCK_MONOTONIC);
@@ -96,18 +96,20 @@ static bool await_copies(struct hosts *hosts)
         if (state.complete && now - last >= QUIET)
             return true;
         if (state.stopped || hosts->broken || now - last >= NO_PROGRESS ||
-            hosts->interrupts >= interrupts + 2)
+            conduct_is_interrupted(hosts->conduct))
             return false;
         hosts_poll(hosts, 20);
     }
 }
 
-/* Notes of each host what is stored of it. `all`: nothing that was sent is missing. */
+/* Notes of each host what is stored of it. `all`: nothing that was sent is missing. Else a host's END may have come, and packets
+ * of before not, unless the server has nothing left for us. */
 static void note_stored(struct hosts *hosts, bool all)
 {
-    const struct filter *filter = hosts_copies_stop(hosts->copies);
+    struct filter *filter = hosts_copies_stop(hosts->copies);
+    struct problem ignored;
+    bool none_left = all || (!hosts->broken && filter_left(filter, &ignored) == 0);
     struct filter_copy copy;
-    bool some = false; /* END may have come, and packets of before not */
 
     for (size_t i = 0; i < hosts->count; i++)
         hosts->list[i].arrived = all || !hosts->list[i].stored;
@@ -116,13 +118,9 @@ static void note_stored(struct hosts *hosts, bool all)
         for (size_t j = 0; j < hosts->count; j++)
             if (strcmp(copy.machine, hosts->list[j].remote->machine) == 0) {
                 hosts->list[j].until = copy.until;
-                hosts->list[j].arrived |= copy.ended && copy.refused == 0;
+                hosts->list[j].arrived |= none_left && copy.ended && copy.refused == 0;
             }
     }
-    for (size_t i = 0; i < hosts->count; i++)
-        some |= !hosts->list[i].arrived;
-    for (size_t i = 0; !all && !some && i < hosts->count; i++)
-        hosts->list[i].arrived = !hosts->list[i].stored;
 }
 
 bool hosts_loss_known(const struct metered_host *host)
@@ -149,15 +147,15 @@ static uint64_t others_left(struct hosts *hosts)
 static void await_others(struct hosts *hosts)
 {
     uint64_t left = others_left(hosts), last = clock_now(CLOCK_MONOTONIC);
-    unsigned interrupts = hosts->interrupts;
     char line[160];
 
+    conduct_set_patience(hosts->conduct, 1);
     if (left > 0) {
         snprintf(line, sizeof(line),
                  "waiting for other filters of this session: %" PRIu64 " packets", left);
         hosts_say(hosts, NULL, line);
     }
-    while (left > 0 && hosts->interrupts == interrupts) {
+    while (left > 0 && !conduct_is_interrupted(hosts->conduct)) {
         hosts_poll(hosts, 200);
         uint64_t now = clock_now(CLOCK_MONOTONIC), before = left;
         left = others_left(hosts);
@@ -193,7 +191,7 @@ static void tell_filters(struct hosts *hosts)
 static void end_agents(struct hosts *hosts)
 {
     conduct_set_patience(hosts->conduct, 2);
-    conduct_end_agents(hosts->conduct, NULL, NULL);
+    conduct_end_agents(hosts->conduct, NULL);
 }
 
 void hosts_abandon(struct hosts *hosts)
@@ -217,7 +215,7 @@ static void expect_all(struct hosts *hosts)
 int hosts_end(struct hosts *hosts)
 {
     hosts->shows = false;
-    if (!hosts_only_reports(hosts))
+    if (!hosts_live_is_whole(hosts))
         hosts_live_end(hosts); /* the report on the whole covers what comes now */
     progress_clear(&hosts->progress);
     end_recordings(hosts);

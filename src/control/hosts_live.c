@@ -12,8 +12,9 @@
 #include <unistd.h>
 
 /* With a machine from which nothing comes: agents flush each second. */
-#define PATIENCE        3000000000ull  /* ns */
-#define PATIENCE_OF_ALL 10000000000ull /* the same, if the report at the end rests on it, too */
+#define PATIENCE 3000000000ull /* ns */
+#define PATIENCE_OF_ALL                                                                            \
+    10000000000ull /* the same, if what is printed of the whole rests on it, too */
 
 /* ---- begin and end ---- */
 
@@ -37,7 +38,7 @@ static int begin_analyses(struct hosts *hosts, struct problem *problem)
     struct recording_command *command = &hosts->recorder;
     struct history *history = hosts->live.history;
 
-    history_be_patient(history, hosts_only_reports(hosts) ? PATIENCE_OF_ALL : PATIENCE, clock_now);
+    history_be_patient(history, hosts_live_is_whole(hosts) ? PATIENCE_OF_ALL : PATIENCE, clock_now);
     command->last_report = clock_now(CLOCK_MONOTONIC);
     if (command->options->interval != 0 &&
         recording_command_begin_intervals(command, history, problem) < 0)
@@ -100,6 +101,11 @@ void hosts_live_end(struct hosts *hosts)
     free(live->sources);
     free(live->joined);
     *live = (struct hosts_live){.failed = live->failed};
+}
+
+bool hosts_live_is_whole(const struct hosts *hosts)
+{
+    return hosts_only_reports(hosts) || (hosts->recorder.options->json && !hosts->live.failed);
 }
 
 /* ---- while it goes on ---- */
@@ -168,20 +174,32 @@ void hosts_live_step(struct hosts *hosts)
 
 /* ---- the end ---- */
 
-int hosts_live_finish(struct hosts *hosts, struct problem *problem)
+/* Returns as analyses_read does. */
+static int read_rest(struct hosts *hosts, struct problem *problem)
 {
     struct hosts_live *live = &hosts->live;
     int result = live->failed ? 0 : follow_new(hosts, problem);
 
-    if (result < 0)
+    if (result < 0 || live->history == NULL)
         return result;
-    if (hosts->recorder.whole == NULL)
-        return problem_set(problem, -ENODATA,
-                           live->failed ? "there is no report: the analyses ended early"
-                                        : "nothing was recorded on any host");
     history_expect_more(live->history, false);
     while ((result = read_on(hosts, problem)) == SOURCE_NONE_YET)
         poll(NULL, 0, 20); /* what waited for a machine that gave no sign of life */
-    return result < 0 ? result
-                      : whole_report_end(hosts->recorder.whole, hosts->recorder.origins, problem);
+    return result;
+}
+
+int hosts_live_finish(struct hosts *hosts, struct problem *problem)
+{
+    struct recording_command *command = &hosts->recorder;
+    int result = read_rest(hosts, problem);
+
+    if (command->live != NULL)
+        recording_command_print_last(command, result, problem);
+    if (result < 0 || !hosts_only_reports(hosts))
+        return result;
+    if (command->whole == NULL)
+        return problem_set(problem, -ENODATA,
+                           hosts->live.failed ? "there is no report: the analyses ended early"
+                                              : "nothing was recorded on any host");
+    return whole_report_end(command->whole, command->origins, problem);
 }

@@ -3,13 +3,15 @@
  * hosts_live.h: reports over all machines while they record, from the copies of their traces while these grow. Private to
  * control/.
  *
- *      FOLDER/web1, FOLDER/db1 ... --trace_follow_copy--> history --+--> statistics --> a report every interval
+ *      FOLDER/web1, FOLDER/db1 ... --trace_follow_copy--> history --+--> statistics, or live --> a report, or a line, every interval
  *                                                              '--> with --store none: the report at the end
  */
 #ifndef DPM_HOSTS_LIVE_H
 #define DPM_HOSTS_LIVE_H
 
 #include "history/history.h"
+
+#include <stdbool.h>
 
 struct hosts;
 
@@ -25,8 +27,11 @@ struct hosts_live {
 /* Begins when a host has sent something; the others join when they have. Prints a report if an interval has passed. */
 void hosts_live_step(struct hosts *hosts);
 
-/* With --store none: after the copies have been closed, reads the rest, and finishes hosts->recorder.whole. Returns 0, or a
- * negative errno with a line in `problem`. */
+/* Whether the analyses go on until everything has come: for the report of --store none, and for the last line of JSON. */
+bool hosts_live_is_whole(const struct hosts *hosts);
+
+/* Then: after the copies have been closed, reads the rest, prints the last line, and finishes hosts->recorder.whole. Returns
+ * 0, or a negative errno with a line in `problem`. */
 int hosts_live_finish(struct hosts *hosts, struct problem *problem);
 
 /* Also if it has not begun. */

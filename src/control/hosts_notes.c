@@ -4,10 +4,10 @@
 
 void hosts_say_note(struct hosts *hosts, const struct metered_host *host, const char *text)
 {
-    if (json_object_get(host->said, text) != NULL)
-        return;
-    json_object_set_new(host->said, text, json_true());
-    hosts_say(hosts, host->remote, text);
+    const char *note = notice_note_once(host->said, text);
+
+    if (note != NULL)
+        hosts_say(hosts, host->remote, note);
 }
 
 void hosts_say_notes(struct hosts *hosts, const struct metered_host *host, json_t *result)

@@ -70,15 +70,26 @@ static void tell_refused(struct hosts *hosts)
     }
 }
 
+/* " since 14:03:07", " since 2026-11-28 23:59:58" if that is not today; "" if `time` (ns) is 0. */
+static void since(uint64_t time, char *text, size_t size)
+{
+    time_t second = (time_t)(time / 1000000000),
+           now = (time_t)(clock_now(CLOCK_REALTIME) / 1000000000);
+    struct tm local, today;
+
+    text[0] = '\0';
+    if (time == 0 || localtime_r(&second, &local) == NULL || localtime_r(&now, &today) == NULL)
+        return;
+    bool is_today = local.tm_year == today.tm_year && local.tm_yday == today.tm_yday;
+    strftime(text, size, is_today ? " since %H:%M:%S" : " since %Y-%m-%d %H:%M:%S", &local);
+}
+
 /* "unknown on web1 since 14:03:07 (web1 was cut)": from then on, nothing of it is stored. */
 static int account_of(const struct metered_host *host, const char *before, char *text, size_t size)
 {
-    time_t second = (time_t)(host->until / 1000000000);
-    char clock[sizeof(" since 14:03:07")] = "";
-    struct tm local;
+    char clock[64];
 
-    if (host->until != 0 && localtime_r(&second, &local) != NULL)
-        strftime(clock, sizeof(clock), " since %H:%M:%S", &local);
+    since(host->until, clock, sizeof(clock));
     return snprintf(text, size, "%sunknown on %.200s%s (%.200s %s)", before, host->remote->name,
                     clock, host->remote->name, host->cut ? "was cut" : "is not stored whole");
 }
@@ -145,6 +156,16 @@ static void tell_removed(const struct hosts *hosts, const struct analyses_found 
     command_say_to(hosts->recorder.messages, "%s", text);
 }
 
+static void end_lines(struct hosts *hosts)
+{
+    struct problem problem; /* was printed */
+
+    if (!hosts_live_is_whole(hosts))
+        return;
+    hosts_live_finish(hosts, &problem);
+    hosts_live_end(hosts);
+}
+
 static int report_what_was_read(struct hosts *hosts, struct problem *problem)
 {
     close_copies(hosts);
@@ -167,6 +188,7 @@ static int report_on_copies(struct hosts *hosts, struct problem *problem)
     if (result < 0)
         return result;
     close_copies(hosts);
+    end_lines(hosts);
     for (size_t i = 0; i < hosts->count; i++)
         records += hosts->list[i].records;
     struct whole_report whole = {

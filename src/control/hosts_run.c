@@ -46,7 +46,7 @@ static void tell_killed(struct running *running, const struct part *part, int si
 {
     char line[160];
 
-    if (running->hosts->interrupts > 0 || running->abandoned)
+    if (conduct_interrupts(running->hosts->conduct) > 0 || running->abandoned)
         return; /* as asked for */
     snprintf(line, sizeof(line), "%.80s was killed by signal %d (%s)", part->command[0], signal,
              strsignal(signal));
@@ -92,7 +92,7 @@ static void pass_signal(struct hosts *hosts, int signal)
 {
     struct running *running = hosts->context;
 
-    for (size_t i = 0; hosts->interrupts == 1 && i < running->count; i++) {
+    for (size_t i = 0; conduct_interrupts(hosts->conduct) == 1 && i < running->count; i++) {
         struct part *part = &running->list[i];
         if (part->started && !part->ended)
             remote_call(conduct_remote(hosts->conduct), part->host->remote, "process.signal",
@@ -227,7 +227,7 @@ static bool finished(const struct running *running)
 {
     uint64_t now = clock_now(CLOCK_MONOTONIC);
 
-    if (running->hosts->interrupts >= 2)
+    if (conduct_interrupts(running->hosts->conduct) >= 2)
         return true;
     for (size_t i = 0; i < running->count; i++)
         if (!is_over(&running->list[i], now))

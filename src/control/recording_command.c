@@ -385,21 +385,26 @@ static void end_filter(struct recording_command *command)
 
 #define READER_PATIENCE 2000000000u /* ns */
 
-/* The line of the whole recording. */
-static void print_last_line(struct recording_command *command)
+void recording_command_print_last(struct recording_command *command, int result,
+                                  struct problem *problem)
+{
+    if (result >= 0)
+        result = print_line(command, true, problem);
+    if (result < 0)
+        command_say_to(command->messages, "there is no last line: %s", problem->text);
+    json_lines_close(&command->lines, READER_PATIENCE);
+    live_free(command->live);
+    command->live = NULL;
+}
+
+static void end_lines(struct recording_command *command)
 {
     struct problem problem;
     int result = SOURCE_NONE_YET;
 
     while (result == SOURCE_NONE_YET)
         result = analyse(command, &problem);
-    if (result >= 0)
-        result = print_line(command, true, &problem);
-    if (result < 0)
-        command_say_to(command->messages, "there is no last line: %s", problem.text);
-    json_lines_close(&command->lines, READER_PATIENCE);
-    live_free(command->live);
-    command->live = NULL;
+    recording_command_print_last(command, result, &problem);
     if (command->whole == NULL)
         recording_command_stop_following(command);
 }
@@ -417,7 +422,7 @@ int recording_command_end(struct recording_command *command, const char *name_th
     if (result < 0)
         say_stopped(command, &problem);
     if (command->live != NULL)
-        print_last_line(command);
+        end_lines(command);
     end_filter(command);
     return result;
 }

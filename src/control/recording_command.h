@@ -110,6 +110,11 @@ int recording_command_finish_report(struct recording_command *command, struct pr
 int recording_command_report_so_far(struct recording_command *command, struct problem *problem);
 void recording_command_stop_intervals(struct recording_command *command);
 
+/* With `live`: prints the line of the whole recording, which was read with this result: of analyses_read; negative: `problem`
+ * has its line, which is printed instead. Waits for a slow reader, and ends the lines. */
+void recording_command_print_last(struct recording_command *command, int result,
+                                  struct problem *problem);
+
 void recording_command_close(struct recording_command *command);
 
 #endif

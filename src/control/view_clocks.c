@@ -69,8 +69,10 @@ int view_clocks_begin(struct view_hosts *hosts, struct problem *problem)
         struct view_host *host = &hosts->list[i];
         for (unsigned k = 0; k < CLOCK_ASKS; k++) {
             ask(host);
-            while (host->asked != 0)
+            while (host->asked != 0 && !conduct_is_interrupted(hosts->conduct))
                 conduct_step(hosts->conduct, 100);
+            if (view_hosts_interrupted(hosts, problem) < 0)
+                return -EINTR;
         }
         if (host->clock.time == 0)
             return problem_set(problem, -ETIMEDOUT, "%s: it does not say what its clock shows",

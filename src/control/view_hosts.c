@@ -100,7 +100,6 @@ static void take_change(struct view_hosts *hosts, struct remote_host *remote, co
         lose(host);
 }
 
-/* Signals are looked at by the caller, after each wait. */
 static void happens(void *context, const struct conduct_event *event)
 {
     struct view_hosts *hosts = context;
@@ -110,6 +109,9 @@ static void happens(void *context, const struct conduct_event *event)
         command_say("%s: %s", event->host->name, event->text);
     else if (event->kind == CONDUCT_TROUBLE)
         command_say("%s", event->text);
+    else if (event->kind == CONDUCT_READABLE && !hosts->goes_on &&
+             hosts->options.stops(hosts->options.context))
+        conduct_interrupt(hosts->conduct);
     else if (event->kind == CONDUCT_CHANGED)
         take_change(hosts, event->host, event->text);
     /* notices of an earlier beginning are about rows that are gone */
@@ -123,6 +125,13 @@ static void failed(struct view_hosts *hosts, int error, const char *line)
 {
     if (hosts->failed == 0)
         hosts->failed = problem_set(&hosts->problem, error, "%s", line);
+}
+
+int view_hosts_interrupted(const struct view_hosts *hosts, struct problem *problem)
+{
+    return conduct_is_interrupted(hosts->conduct)
+               ? problem_set(problem, -EINTR, "interrupted while connecting")
+               : 0;
 }
 
 /* ---- begin ---- */
@@ -183,8 +192,8 @@ static int connect_all(struct view_hosts *hosts, struct problem *problem)
     int result = conduct_open(&conduct, &hosts->conduct, problem);
     if (result == 0)
         result = add_hosts(hosts, problem);
-    if (result == 0)
-        conduct_connect(hosts->conduct);
+    if (result == 0 && conduct_connect(hosts->conduct) < 0)
+        result = view_hosts_interrupted(hosts, problem);
     if (result == 0 && remote_count_in(conduct_remote(hosts->conduct), REMOTE_READY) < hosts->count)
         result = problem_set(problem, -EHOSTUNREACH, "cannot connect to all hosts");
     return result;
@@ -202,12 +211,6 @@ static void took_begin(void *context, struct remote_host *remote, int error, int
     host->begun = error == 0;
     if (error < 0)
         failed(host->hosts, error, line);
-}
-
-void view_hosts_wait(struct view_hosts *hosts)
-{
-    while (hosts->waiting > 0)
-        conduct_step(hosts->conduct, 100);
 }
 
 /* Its resident monitor begins anew. */
@@ -293,8 +296,11 @@ int view_hosts_link(struct view_hosts *hosts, struct monitor *monitor, struct pr
         hosts->waiting++;
         begin_host(host, took_begin);
     }
-    view_hosts_wait(hosts);
-    return hosts->failed < 0 ? problem_set(problem, hosts->failed, "%s", hosts->problem.text) : 0;
+    while (hosts->waiting > 0 && !conduct_is_interrupted(hosts->conduct))
+        conduct_step(hosts->conduct, 100);
+    hosts->goes_on = true;
+    return hosts->failed < 0 ? problem_set(problem, hosts->failed, "%s", hosts->problem.text)
+                             : view_hosts_interrupted(hosts, problem);
 }
 
 void view_hosts_poll(struct view_hosts *hosts, int timeout_ms)
@@ -341,6 +347,9 @@ void view_hosts_end(struct view_hosts *hosts, struct monitor_counts *counts)
         return;
     for (size_t i = 0; i < hosts->count; i++)
         hosts->list[i].ended = true;
+    hosts->goes_on = false;
+    if (hosts->conduct != NULL)
+        conduct_set_patience(hosts->conduct, 1);
     if (hosts->conduct != NULL && counts != NULL)
         conduct_ask_all(hosts->conduct, &(struct conduct_question){.method = "view.end",
                                                                    .asks = is_ready,
@@ -350,8 +359,10 @@ void view_hosts_end(struct view_hosts *hosts, struct monitor_counts *counts)
     hosts->central = NULL;
     for (size_t i = 0; i < hosts->count; i++)
         hosts->list[i].remote->ends = true;
-    if (hosts->conduct != NULL)
-        conduct_end_agents(hosts->conduct, NULL, NULL);
+    if (hosts->conduct != NULL) {
+        conduct_set_patience(hosts->conduct, 1);
+        conduct_end_agents(hosts->conduct, NULL);
+    }
     conduct_close(hosts->conduct);
     for (size_t i = 0; i < hosts->count; i++)
         json_decref(hosts->list[i].steps);

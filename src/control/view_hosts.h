@@ -23,17 +23,21 @@ struct view_hosts_options {
     uint64_t every;    /* ns: between values that cannot be traced */
     uint64_t interval; /* ns: of figures */
     int descriptor;    /* watched, too */
+    /* When it is readable while the hosts are waited for at the beginning or the end: whether to wait no longer. Takes what
+     * says so. */
+    bool (*stops)(void *context);
+    void *context;
 };
 
 /* Connects to the hosts, and learns their clocks. A host that cannot be reached is an error. Returns 0 or a negative
- * errno with a line in `problem`. */
+ * errno with a line in `problem`; -EINTR: `stops` said so. */
 int view_hosts_begin(const struct view_hosts_options *options, struct view_hosts **ret_hosts,
                      struct problem *problem);
 
 /* How far the clocks can be wrong, ns, after what is known of them was corrected; it may grow in view_hosts_poll. */
 double view_hosts_clocks(const struct view_hosts *hosts);
 
-/* Adds their resident monitors to the central one. */
+/* Adds their resident monitors to the central one. Errors: as of view_hosts_begin. */
 int view_hosts_link(struct view_hosts *hosts, struct monitor *monitor, struct problem *problem);
 
 /* Waits until something happens, at most `timeout_ms`, and does what is due. */

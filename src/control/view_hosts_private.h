@@ -34,14 +34,15 @@ struct view_hosts {
     struct view_host *list;
     size_t count;
     struct central *central;
+    bool goes_on;   /* the caller looks at the descriptor, after each view_hosts_poll */
     size_t waiting; /* answers */
     double clocks;  /* ns: as view_hosts_clocks */
     int failed;
     struct problem problem;
 };
 
-/* Waits until hosts->waiting is 0. */
-void view_hosts_wait(struct view_hosts *hosts);
+/* Returns -EINTR with a line in `problem` if the user does not want to wait for hosts any longer, or else 0. */
+int view_hosts_interrupted(const struct view_hosts *hosts, struct problem *problem);
 
 /* If a host that was lost is there again, its resident monitor begins anew. */
 void view_host_return(struct view_host *host);

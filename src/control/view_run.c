@@ -127,6 +127,15 @@ static void learn_clocks(struct view_run *run)
         run->costs.clocks = clocks;
 }
 
+/* Outside of `loop`. A second signal ends what the first one has left. */
+static bool stops(void *context)
+{
+    const struct view_run *run = context;
+    struct signalfd_siginfo info;
+
+    return read(run->signals, &info, sizeof(info)) == sizeof(info);
+}
+
 static int begin_hosts(struct view_run *run, const char *file, struct problem *problem)
 {
     const struct view_hosts_options options = {.hosts = &run->options->hosts,
@@ -136,7 +145,9 @@ static int begin_hosts(struct view_run *run, const char *file, struct problem *p
                                                .object_count = run->options->object_count,
                                                .every = run->options->every,
                                                .interval = run->options->interval,
-                                               .descriptor = run->ready};
+                                               .descriptor = run->ready,
+                                               .stops = stops,
+                                               .context = run};
     int result = watch(run, run->signals, problem);
 
     if (result == 0)

@@ -6,7 +6,7 @@
  *      arrived(), errors, state --> arrivals ---> fabric_next --> outboxes, listener --> messages
  *
  * Replies come to one subscription, PREFIX.TOKEN.>, and the rest of the subject says what they reply to:
- *      c.CALL    o.OUTBOX.NUMBER    l.GENERATION    u
+ *      c.MACHINE.CALL    o.OUTBOX.NUMBER    l.GENERATION    u
  */
 #ifndef DPM_FABRIC_INTERNAL_H
 #define DPM_FABRIC_INTERNAL_H

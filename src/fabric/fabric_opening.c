@@ -162,9 +162,10 @@ static natsStatus subscribe(struct fabric *fabric, natsSubscription **ret_subscr
     return status;
 }
 
-#define PAYLOAD_LEAST 69632 /* bytes: a packet of a trace, with its headers */
+/* bytes: a packet with its headers; a control message has none, and is no longer */
+#define PAYLOAD_LEAST (FABRIC_PACKET_MOST + 4096)
 
-/* A server that takes only smaller messages would refuse packets one by one. */
+/* A server that takes only smaller messages would refuse requests, answers and packets one by one. */
 static int check_payload(const struct fabric *fabric, struct problem *problem)
 {
     int64_t most = natsConnection_GetMaxPayload(fabric->connection);
@@ -173,7 +174,7 @@ static int check_payload(const struct fabric *fabric, struct problem *problem)
         return 0;
     return problem_set(problem, -E2BIG,
                        "the server at %s takes messages of at most %" PRId64
-                       " bytes, and packets of traces need %d: increase its max_payload",
+                       " bytes, and dpm needs %u: increase its max_payload",
                        fabric->where, most, PAYLOAD_LEAST);
 }
 

@@ -23,7 +23,8 @@
 #include <unistd.h>
 
 #define BUFFER_SIZE 131072u
-#define DIAL_MS     3000 /* for a server to take a connection, before the next one is tried */
+#define DIAL_MS                                                                                    \
+    3000 /* for a server to take a connection, before the next one is tried; then for its first line */
 
 struct pipeline {
     char bytes[BUFFER_SIZE];
@@ -407,6 +408,23 @@ int relay_connect(uint16_t port, int in, int out, struct relay **ret_relay, stru
     return relay_connect_to(url, in, out, ret_relay, problem);
 }
 
+static uint64_t dial_end(void)
+{
+    return clock_now(CLOCK_MONOTONIC) + DIAL_MS * 1000000ull;
+}
+
+/* Whether the file has become ready by `end`. */
+static bool await_ready(int file, short events, uint64_t end)
+{
+    struct pollfd polled = {.fd = file, .events = events};
+    int ready;
+
+    do
+        ready = poll(&polled, 1, poll_timeout(end, clock_now(CLOCK_MONOTONIC)));
+    while (ready < 0 && errno == EINTR);
+    return ready > 0;
+}
+
 /* Returns a connection, or a negative errno. */
 static int dial_one(const struct addrinfo *info)
 {
@@ -419,9 +437,8 @@ static int dial_one(const struct addrinfo *info)
     if (connect(tcp, info->ai_addr, info->ai_addrlen) != 0)
         error = errno;
     if (error == EINPROGRESS) {
-        struct pollfd polled = {.fd = tcp, .events = POLLOUT};
         error = 0;
-        if (poll(&polled, 1, DIAL_MS) <= 0)
+        if (!await_ready(tcp, POLLOUT, dial_end()))
             error = ETIMEDOUT;
         else
             getsockopt(tcp, SOL_SOCKET, SO_ERROR, &error, &size);
@@ -454,14 +471,16 @@ static int dial(const struct fabric_address *address, struct problem *problem)
 /* The first line of a server says whether it wants encryption: INFO {"tls_required":true, ...} */
 static bool wants_encryption(int tcp)
 {
-    struct pollfd file = {.fd = tcp, .events = POLLIN};
     char text[INFO_MOST + 1] = "";
+    uint64_t end = dial_end();
     size_t length = 0;
     ssize_t got = 1;
 
-    while (got > 0 && length < INFO_MOST && strchr(text, '\n') == NULL &&
-           poll(&file, 1, DIAL_MS) > 0) {
+    while (got != 0 && length < INFO_MOST && strchr(text, '\n') == NULL &&
+           await_ready(tcp, POLLIN, end)) {
         got = read(tcp, text + length, INFO_MOST - length);
+        if (got < 0 && errno != EINTR && errno != EAGAIN)
+            break;
         length += got > 0 ? (size_t)got : 0;
         text[length] = '\0';
     }

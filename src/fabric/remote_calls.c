@@ -104,6 +104,19 @@ static void reply_subject(const struct fabric *fabric, const char *machine, uint
     snprintf(subject, FABRIC_SUBJECT_SIZE, "%s.c.%s.%" PRIu64, fabric->inbox, machine, number);
 }
 
+/* A request that took too long to write shows a connection that is about to be lost. */
+static int not_asked(const struct fabric *fabric, const char *machine, natsStatus status,
+                     struct problem *problem)
+{
+    int error = fabric_errno(status);
+
+    if (error != -ENOTCONN && error != -ETIMEDOUT)
+        return fabric_problem(problem, error, machine, status);
+    return problem_set(problem, -ENOTCONN,
+                       "%s cannot be asked now: no connection with the server at %s", machine,
+                       fabric->where);
+}
+
 int64_t fabric_call_begin(struct fabric *fabric, const char *machine, const char *method,
                           json_t *params, struct problem *problem)
 {
@@ -126,11 +139,7 @@ int64_t fabric_call_begin(struct fabric *fabric, const char *machine, const char
     natsStatus status =
         natsConnection_PublishRequest(fabric->connection, subject, reply, text, (int)size);
     free(text);
-    if (status != NATS_OK)
-        return problem_set(problem, -ENOTCONN,
-                           "%s cannot be asked now: no connection with the server at %s", machine,
-                           fabric->where);
-    return (int64_t)number;
+    return status == NATS_OK ? (int64_t)number : not_asked(fabric, machine, status, problem);
 }
 
 /* Takes the reply apart: as fabric_call. */

@@ -250,11 +250,10 @@ static void *feed(void *context)
     return NULL;
 }
 
-/* ---- the command ---- */
+/* ---- the program ---- */
 
-static int spawn(const char *command, int input, pid_t *ret_pid)
+static int spawn(const char *const *words, int input, int output, pid_t *ret_pid)
 {
-    char *const arguments[] = {"sh", "-c", (char *)command, NULL};
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     sigset_t none, defaults;
@@ -266,13 +265,15 @@ static int spawn(const char *command, int input, pid_t *ret_pid)
     sigaddset(&defaults, SIGQUIT);
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
     posix_spawnattr_init(&attributes);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK |
                                               POSIX_SPAWN_SETSIGDEF);
     posix_spawnattr_setpgroup(&attributes, 0);
     posix_spawnattr_setsigmask(&attributes, &none);
     posix_spawnattr_setsigdefault(&attributes, &defaults);
-    int result = posix_spawn(ret_pid, "/bin/sh", &actions, &attributes, arguments, environ);
+    int result =
+        posix_spawnp(ret_pid, words[0], &actions, &attributes, (char *const *)words, environ);
     posix_spawn_file_actions_destroy(&actions);
     posix_spawnattr_destroy(&attributes);
     return -result;
@@ -301,17 +302,22 @@ static void abandon(struct feeding *feeding)
     free(feeding);
 }
 
-int feeding_new(const char *command, struct feeding **ret_feeding, struct problem *problem)
+int feeding_new(const char *const *words, int output, struct feeding **ret_feeding,
+                struct problem *problem)
 {
     struct feeding *feeding = calloc(1, sizeof(*feeding));
     int ends[2];
 
     if (feeding == NULL)
         return problem_set(problem, -ENOMEM, "out of memory for the filter");
-    int result = pipe2(ends, O_CLOEXEC) < 0 ? -errno : spawn(command, ends[0], &feeding->pid);
+    int result = pipe2(ends, O_CLOEXEC) < 0 ? -errno : 0;
+    if (result == 0 && (result = spawn(words, ends[0], output, &feeding->pid)) < 0) {
+        close(ends[0]);
+        close(ends[1]);
+    }
     if (result < 0) {
         free(feeding);
-        return problem_set(problem, result, "cannot start the filter '%s': %s", command,
+        return problem_set(problem, result, "cannot start the filter '%s': %s", words[0],
                            strerror(-result));
     }
     close(ends[0]);

@@ -2,7 +2,7 @@
 /*
  * feeding.h: a custom filter: any program that takes the packets of traces from its standard input, while these grow.
  *
- *      TRACE --trace_packets--> thread --pipe--> sh -c COMMAND
+ *      TRACE --trace_packets--> thread --pipe--> program
  *
  * The trace is the spool, and the thread waits for the filter, so one that is slow or stands still delays nobody else. It gets
  * everything as long as it goes on taking. It misses what removes itself from a trace that keeps the newest, and what is left when
@@ -35,8 +35,10 @@ struct feeding_metadata_header {
 
 struct feeding;
 
-/* Starts the command, in a process group of its own, and a thread. Returns 0, or a negative errno with a line in `problem`. */
-int feeding_new(const char *command, struct feeding **ret_feeding, struct problem *problem);
+/* Starts a program, found as a shell finds it, in a process group of its own, and a thread. `words`: NULL at the end. `output`
+ * becomes its standard output. Returns 0, or a negative errno with a line in `problem`. */
+int feeding_new(const char *const *words, int output, struct feeding **ret_feeding,
+                struct problem *problem);
 
 /* Another FEEDING_PATIENCE; before feeding_end. */
 void feeding_be_patient(struct feeding *feeding, uint64_t patience);

@@ -11,7 +11,6 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#define NOTES_MOST 100 /* of one machine */
 #define LINE_AGAIN "\r\033[K"
 #define KEEP_EVERY 5000000000ull /* ns */
 
@@ -140,15 +139,12 @@ void jobs_take_end(struct jobs *jobs, struct job_process *process, const struct 
 
 void jobs_say_once(struct jobs *jobs, struct job_machine *machine, const char *text)
 {
-    char key[16];
+    const char *note = notice_note_once(machine->notes, text);
 
-    snprintf(key, sizeof(key), "%08x", (unsigned)hash_bytes(0, text, strlen(text)));
-    if (json_object_get(machine->notes, key) != NULL ||
-        json_object_size(machine->notes) >= NOTES_MOST)
+    if (note == NULL)
         return;
-    json_object_set_new(machine->notes, key, json_true());
     jobs->meta_changed = true;
-    jobs_tell(jobs, "note: %s: %s", machine->name, text);
+    jobs_tell(jobs, "note: %s: %s", machine->name, note);
 }
 
 void jobs_distrust(struct jobs *jobs, struct job_machine *machine, const char *why)

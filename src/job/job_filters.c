@@ -25,6 +25,7 @@
 #define START_MS  30000
 #define SETTLE_MS 60000
 #define REACH_MS  10000 /* for a filter to select what it has stored */
+#define REAP_MS   5000  /* for the other threads of a filter, when its first one has ended */
 
 /* ---- the process ---- */
 
@@ -202,13 +203,17 @@ int filters_start(struct jobs *jobs, struct job_filter *filter, struct problem *
 
     if (filters_alive(filter))
         return 0;
+    filters_look(jobs); /* a program of the user's own that has ended is not started again */
     if (filter->ended)
         return problem_set(problem, -ECHILD,
                            "filter %s has ended: `filter NAME ...` creates another one",
                            filter->name);
     int result = spawn(jobs, filter, problem);
-    for (int waited = 0; result == 0 && !log_says(jobs, filter, line); waited += 20) {
-        if (!filters_alive(filter) || waited >= START_MS)
+    for (int waited = 0; result == 0; waited += 20) {
+        bool alive = filters_alive(filter); /* before its last line is read */
+        if (log_says(jobs, filter, line))
+            break;
+        if (!alive || waited >= START_MS)
             return problem_set(problem, -ECHILD, "filter %s does not run: %s", filter->name,
                                line[0] == '\0' ? "it said nothing" : line);
         jobs_poll(jobs, 20);
@@ -263,13 +268,12 @@ void filters_look(struct jobs *jobs)
 {
     for (size_t i = 0; i < jobs->filter_count; i++) {
         struct job_filter *filter = jobs->filters[i];
-        int status = -1;
-        if (filter->pid <= 0 || filter->ended)
+        if (filter->pid <= 0 || filter->ended || filters_alive(filter))
             continue;
-        if (waitpid(filter->pid, &status, WNOHANG) != filter->pid)
-            status = -1;
-        if (!is_own(filter) && !filters_alive(filter))
-            report_end(jobs, filter, status);
+        int status;
+        bool known = process_await_end(filter->pid, REAP_MS, &status);
+        if (!is_own(filter))
+            report_end(jobs, filter, known ? status : -1);
     }
 }
 

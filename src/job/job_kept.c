@@ -15,6 +15,7 @@
 #include "event/event.h"
 
 #include <errno.h>
+#include <unistd.h>
 
 #define LINES_MOST 100 /* that are kept: a record of the server has at most 1 MB */
 
@@ -228,9 +229,33 @@ static void read_notes(struct jobs *jobs, json_t *kept)
     }
 }
 
-void jobs_reach(struct jobs *jobs, json_t *kept)
+/* Whether the first word is the path of a program, seen from the current folder. */
+static bool is_relative(const char *command)
+{
+    char **words = NULL;
+    bool relative =
+        remote_words(command, &words) > 0 && words[0][0] != '/' && strchr(words[0], '/') != NULL;
+
+    free(words);
+    return relative;
+}
+
+/* As the next controller needs it, which may be started in another folder: "./rsh -v" is "'/home/me'/./rsh -v" for it. (dpm is a
+ * path on the other machines.) */
+static json_t *from_anywhere(const char *key, const char *text)
 {
     char path[PATH_MAX];
+
+    if (strcmp(key, "machines") == 0 && realpath(text, path) != NULL)
+        return json_string(path);
+    if (strcmp(key, "rsh") == 0 && is_relative(text) && getcwd(path, sizeof(path)) != NULL &&
+        strchr(path, '\'') == NULL)
+        return json_sprintf("'%s'/%s", path, text + strspn(text, " \t\n"));
+    return json_string(text);
+}
+
+void jobs_reach(struct jobs *jobs, json_t *kept)
+{
     const struct {
         const char *key, **value;
     } options[] = {{"rsh", &jobs->options.rsh},
@@ -244,10 +269,7 @@ void jobs_reach(struct jobs *jobs, json_t *kept)
             *options[i].value = json_string_value(json_object_get(jobs->reach, options[i].key));
             continue;
         }
-        /* the next controller may be started elsewhere */
-        if (options[i].value == &jobs->options.machines && realpath(text, path) != NULL)
-            text = path;
-        json_object_set_new(jobs->reach, options[i].key, json_string(text));
+        json_object_set_new(jobs->reach, options[i].key, from_anywhere(options[i].key, text));
     }
 }
 

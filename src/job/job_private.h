@@ -18,7 +18,7 @@
 struct job_machine {
     char *name; /* as in commands; this machine's own name for any name it has */
     struct remote_host *host;
-    json_t *notes;   /* printed already, their hashes as keys: each is printed once in a session */
+    json_t *notes;   /* printed already in this session: as of notice_note_once */
     bool has_agent;  /* it was reached, now or by an earlier controller */
     bool distrusted; /* its agent has said what makes no sense, and that was printed */
     bool unsure;     /* its agent may know of other states than we do */

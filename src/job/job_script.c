@@ -57,7 +57,8 @@ static void end_session(struct jobs *jobs)
     }
     /* an interrupted wait for filters must not leave agents behind */
     conduct_set_patience(jobs->conduct, 1);
-    conduct_end_agents(jobs->conduct, took_end, jobs);
+    conduct_end_agents(jobs->conduct,
+                       &(struct conduct_question){.took = took_end, .context = jobs});
     remote_end(conduct_remote(jobs->conduct));
     jobs->ended = true;
 }

@@ -20,8 +20,8 @@ struct central;
 struct central_link {
     void *self;
     const char *machine;
-    /* Returns 0 or a negative errno with a line in `problem`: only STEP_OPEN fails. The values of STEP_READ are answered by
-     * central_answer. */
+    /* Returns 0 or a negative errno with a line in `problem`; the error of a resident monitor elsewhere comes later, as a note. The
+     * values of STEP_READ are answered by central_answer. */
     int (*step)(void *self, const struct row_step *step, struct problem *problem);
 };
 

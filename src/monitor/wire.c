@@ -3,6 +3,9 @@
 #include "monitor/wire.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char *const collection_words[VIEW_COLLECTIONS] = {
@@ -135,42 +138,108 @@ json_t *wire_step(const struct view_file *file, const struct row_step *step)
     }
 }
 
-/* A whole number from 0 to `most`; nothing counts as 0. */
-static int number_at(json_t *from, size_t place, int64_t most, uint32_t *ret_number)
+/* A member that makes no sense. */
+static int refuse(json_t *from, size_t place, const char *what, const char *expected,
+                  struct problem *problem)
 {
-    json_int_t number = json_integer_value(json_array_get(from, place));
+    json_t *value = json_array_get(from, place);
+    char *text = value == NULL
+                     ? NULL
+                     : json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_ENSURE_ASCII);
 
-    *ret_number = (uint32_t)number;
-    return number >= 0 && number <= most ? 0 : -EINVAL;
+    problem_set(problem, -EINVAL, "view.steps: %s: %s is %.60s, not %s",
+                json_string_value(json_array_get(from, 0)), what, text == NULL ? "missing" : text,
+                expected);
+    free(text);
+    return -EINVAL;
 }
 
-static int take_fields(json_t *from, const struct view_file *file, struct row_step *step,
-                       struct view_plan *ret_plan)
+static int take_number(json_t *from, size_t place, const char *what, int64_t most,
+                       uint32_t *ret_number, struct problem *problem)
 {
-    bool of_view = step->kind == STEP_TURN || step->kind == STEP_CONSTANT;
-    uint32_t pid = 0;
-    int result = number_at(from, 1, UINT32_MAX, of_view ? &step->view : &step->row);
+    json_t *value = json_array_get(from, place);
+    json_int_t number = json_integer_value(value);
+    char expected[64];
 
-    if (step->kind == STEP_OPEN)
-        result |= number_at(from, 2, UINT32_MAX, &step->view);
-    else if (step->kind == STEP_CONSTANT)
-        result |= number_at(from, 2, UINT32_MAX - 1, &step->index);
-    else if (step->kind != STEP_CLOSE && step->kind != STEP_TURN)
-        result |= number_at(from, 2, UINT32_MAX, &step->entity);
-    if (step->kind == STEP_BIND)
-        result |= number_at(from, 3, INT32_MAX, &pid);
-    if (result < 0 || ((of_view || step->kind == STEP_OPEN) && step->view >= file->view_count))
-        return -EINVAL;
-    step->pid = (pid_t)pid;
-    step->on = json_is_true(json_array_get(from, 2));
-    step->value = json_number_value(json_array_get(from, 3));
+    snprintf(expected, sizeof(expected), "a whole number from 0 to %" PRId64, most);
+    if (!json_is_integer(value) || number < 0 || number > most)
+        return refuse(from, place, what, expected, problem);
+    *ret_number = (uint32_t)number;
+    return 0;
+}
+
+static int take_view(json_t *from, size_t place, const struct view_file *file,
+                     struct row_step *step, struct problem *problem)
+{
+    return take_number(from, place, "VIEW", (int64_t)file->view_count - 1, &step->view, problem);
+}
+
+static int take_open(json_t *from, const struct view_file *file, struct row_step *step,
+                     struct view_plan *ret_plan, struct problem *problem)
+{
+    int result = take_view(from, 2, file, step, problem);
+
     step->plan = ret_plan;
+    if (result == 0 &&
+        wire_take_plan(json_array_get(from, 3), &file->views[step->view], ret_plan) < 0)
+        result = refuse(from, 3, "PLAN", "one of its view", problem);
+    return result;
+}
+
+static int take_bind(json_t *from, struct row_step *step, struct problem *problem)
+{
+    uint32_t pid = 0;
+    int result = take_number(from, 2, "ENTITY", UINT32_MAX, &step->entity, problem);
+
+    if (result == 0)
+        result = take_number(from, 3, "PID", INT32_MAX, &pid, problem);
+    step->pid = (pid_t)pid;
+    return result;
+}
+
+static int take_turn(json_t *from, const struct view_file *file, struct row_step *step,
+                     struct problem *problem)
+{
+    json_t *on = json_array_get(from, 2);
+    int result = take_view(from, 1, file, step, problem);
+
+    if (result == 0 && !json_is_boolean(on))
+        result = refuse(from, 2, "ON", "true or false", problem);
+    step->on = json_is_true(on);
+    return result;
+}
+
+static int take_constant(json_t *from, const struct view_file *file, struct row_step *step,
+                         struct problem *problem)
+{
+    json_t *value = json_array_get(from, 3);
+    int result = take_view(from, 1, file, step, problem);
+
+    if (result == 0)
+        result = take_number(from, 2, "INDEX", UINT32_MAX - 1, &step->index, problem);
+    if (result == 0 && view_constant(&file->views[step->view], step->index) == NULL)
+        result = refuse(from, 2, "INDEX", "a constant of its view", problem);
+    if (result == 0 && !json_is_number(value))
+        result = refuse(from, 3, "VALUE", "a number", problem);
+    step->value = json_number_value(value);
+    return result;
+}
+
+static int take_members(json_t *from, const struct view_file *file, struct row_step *step,
+                        struct view_plan *ret_plan, struct problem *problem)
+{
+    if (step->kind == STEP_TURN)
+        return take_turn(from, file, step, problem);
+    if (step->kind == STEP_CONSTANT)
+        return take_constant(from, file, step, problem);
+    int result = take_number(from, 1, "ROW", UINT32_MAX, &step->row, problem);
+    if (result < 0 || step->kind == STEP_CLOSE)
+        return result;
     if (step->kind == STEP_OPEN)
-        return wire_take_plan(json_array_get(from, 3), &file->views[step->view], ret_plan);
-    return step->kind == STEP_CONSTANT &&
-                   view_constant(&file->views[step->view], step->index) == NULL
-               ? -EINVAL
-               : 0;
+        return take_open(from, file, step, ret_plan, problem);
+    if (step->kind == STEP_BIND)
+        return take_bind(from, step, problem);
+    return take_number(from, 2, "ENTITY", UINT32_MAX, &step->entity, problem);
 }
 
 int wire_take_step(json_t *from, const struct view_file *file, struct row_step *ret_step,
@@ -185,12 +254,9 @@ int wire_take_step(json_t *from, const struct view_file *file, struct row_step *
     if (step.kind == STEP_KINDS)
         return problem_set(problem, -EINVAL, "view.steps: there is no step '%.40s'",
                            word == NULL ? "" : word);
-    if (take_fields(from, file, &step, ret_plan) < 0)
-        return problem_set(
-            problem, -EINVAL,
-            "%s: there is no such view or constant, or the plan is not one of it, or "
-            "a number is not possible",
-            word);
+    int result = take_members(from, file, &step, ret_plan, problem);
+    if (result < 0)
+        return result;
     *ret_step = step;
     return 0;
 }

@@ -56,8 +56,8 @@ struct row_step {
 /* NULL when out of memory. */
 json_t *wire_step(const struct view_file *file, const struct row_step *step);
 
-/* `ret_plan`: the plan of STEP_OPEN, to which *ret_step points then. Returns 0, or -EINVAL with a line in `problem`: it is not
- * a step with views of this file. Rows and entities are not checked. */
+/* `ret_plan`: the plan of STEP_OPEN, to which *ret_step points then. Returns 0, or -EINVAL with a line in `problem` that names
+ * the member and its value: it is not a step with views of this file. Whether there are such rows and entities is not checked. */
 int wire_take_step(json_t *from, const struct view_file *file, struct row_step *ret_step,
                    struct view_plan *ret_plan, struct problem *problem);
 

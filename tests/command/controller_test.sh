@@ -6,7 +6,7 @@
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/meter.sh"
 need_meter
-need_programs python3 jq nats-server
+need_programs python3 jq nats-server setpriv
 tests=$(realpath "$(dirname "$0")")
 dpm=$(realpath "$dpm")
 cd "$scratch" || exit 1
@@ -32,6 +32,7 @@ shift
 case \$machine in
 away) echo "no route to \$machine" >&2; exit 255 ;;
 late) [ -e $scratch/late.up ] || exit 255 ;;
+plain) set -- setpriv --bounding-set=-all --inh-caps=-all "\$@" ;; # without privilege
 esac
 XDG_STATE_HOME=$scratch/\$machine XDG_CACHE_HOME=$scratch/\$machine exec "\$@"
 END
@@ -217,21 +218,21 @@ check_equal "... and what it got is stored, too" "web1.there" "$(ls there.log)"
 # ---- how machines are reached is kept ----
 
 job newjob reached && job setflags reached send
-# again COMMAND...: another controller of the session, which does not say how machines are reached
+# again COMMAND...: another controller of the session, in another folder, which does not say how machines are reached
 again() {
-    timeout 60 "$dpm" job --session shell "$@" > out 2> err < /dev/null
+    (cd "$HOME" && timeout 60 "$dpm" job --session shell "$@") > out 2> err < /dev/null
 }
-again add reached web1 true
+again add reached plain true
 status=$?
 cp out first
-again newjob more && again add more web1 true
-check_equal "a later controller reaches machines as the first one did" "0 0" "$status $?"
-check_equal "... and prints no note a second time" "" "$(grep -h '^note: ' first out | sort | uniq -d)"
+again newjob more && again add more plain true
+check_equal "a later controller reaches machines as the first one did, from another folder" "0 0" "$status $?"
+check_equal "... and prints a note once" "1 0" "$(grep -c '^note: plain: metering with ptrace: ' first) $(grep -c 'metering with ptrace' out)"
 for command in 'stopjob reached' 'removejob reached' 'stopjob more' 'removejob more' die; do
     # shellcheck disable=SC2086 # two words
     again $command || sed "s/^/# $command: /" err
 done
-check_equal "... and ends what is there" "" "$(left web1/dpm/*/agents)"
+check_equal "... and ends what is there" "" "$(left web1/dpm/*/agents plain/dpm/*/agents)"
 
 # ---- a session of the same name as one whose agent could not be ended ----
 

@@ -61,8 +61,57 @@ check_equal "... no trace is left" "" "$(ls -d -- *.traces* 2> ls.err)"
 wait_for 30 no_agents
 check_equal "... nor anything of the session and the agents" "" "$(left)"
 
-# Two hosts with names of their own and one home folder: each has an agent, and a copy of the program.
+# lines FILE: the number of lines of JSON that say that they are the last one, and the messages that the last line has
+lines() {
+    jq -rs '"\(map(select(.time.last)) | length) \([.[-1].pairs[].messages] | add)"' "$1"
+}
+
+talk 2000 --store none --interval 1h --json --report lines
+check_equal "lines of JSON end with one of the whole" "0 1 4000" "$? $(lines lines)"
+talk 2000 -o stored --interval 1h --json --report lines
+check_equal "... also if traces are stored" "0 1 4000" "$? $(lines lines)"
+check "... and the report follows" grep -q '^dpm: .* records of 2 hosts, 0 lost, in stored$' err
+
 mkdir one away
+# A filter on another host, with a program that fails, whose connection breaks: what comes through it goes through a cat here.
+cat > thin_rsh << END
+#!/bin/sh
+rm -f "$scratch/thread"
+mkfifo "$scratch/thread"
+exec 3<&0
+cat <&3 > "$scratch/thread" &
+echo \$! > "$scratch/thin"
+"$scratch/rsh" "\$@" < "$scratch/thread"
+END
+cat > fails << 'END'
+#!/bin/sh
+echo >> begun
+cat > all
+exit 3
+END
+chmod 755 thin_rsh fails
+begun() {
+    [ "$(wc -l < begun)" -ge "$1" ]
+}
+: > begun
+timeout 100 "$dpm" run --rsh "$scratch/rsh" --remote-dpm "$dpm" --session thin --kinds pipe -o thin.traces \
+    --host here:"sh -c 'until [ -e enough ]; do sleep 0.1; done'" < /dev/null > out 2> err &
+run=$!
+wait_for 30 test -s "$sessions/thin/session.json"
+timeout 100 "$dpm" filter --from thin --host there --rsh "$scratch/thin_rsh" --remote-dpm "$dpm" -o "$scratch/away/thin" \
+    --program "$scratch/fails" > filter.out 2>&1 &
+filter=$!
+wait_for 30 begun 1
+kill "$(cat thin)"
+check "a connection of a filter breaks: its program is started again, although it failed" wait_for 60 begun 2
+: > enough
+wait $run
+check_equal "... the recording goes on" 0 $?
+wait $filter
+check_equal "... and the program's failure is reported at the end" "1 1" \
+    "$? $(grep -c 'there: the filter there failed: the filter ended with exit status 3$' filter.out)"
+
+# Two hosts with names of their own and one home folder: each has an agent, and a copy of the program.
 cp /bin/echo one/lacking
 cat > shared_rsh << END
 #!/bin/sh

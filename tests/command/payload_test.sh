@@ -14,7 +14,7 @@ cat > nats.conf << END
 host: 127.0.0.1
 port: -1
 ports_file_dir: "$scratch"
-max_payload: 8192
+max_payload: 1000000
 jetstream { store_dir: "$scratch/store", max_file_store: 1G }
 authorization { user: u, password: p }
 END
@@ -25,8 +25,8 @@ wait_for 30 sh -c 'ls nats-server_*.ports > ports 2> ls.err'
 address=$(sed -n 's/.*"\(nats:[^"]*\)".*/\1/p' "$(cat ports)" | head -n 1)
 "$dpm" run -o t --fabric "$address" --credentials secret --rsh "$scratch/shell" --remote-dpm "$dpm" --host h1:true \
     > out 2> err
-check_equal "messages of at most 8192 bytes" 1 $?
+check_equal "messages of at most 1,000,000 bytes" 1 $?
 check "... are the reason" grep -q \
-    'takes messages of at most 8192 bytes, and packets of traces need 69632: increase its max_payload' err
+    'takes messages of at most 1000000 bytes, and dpm needs 1004096: increase its max_payload' err
 check_not "nothing is recorded" test -e t
 finish

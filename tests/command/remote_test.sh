@@ -326,13 +326,17 @@ run_in web1 pkill -9 -x dpm-agent
 wait $acquirer
 check_equal "an agent that is killed makes the recording fail" 1 $?
 check "... and the last line says of its host from when on records are missing" \
-    grep -qE 'records of 2 hosts, lost: unknown on web1 since [0-9:]{8} \(web1 was cut\)(, besides [0-9]+ that were counted)?, in killed$' err
+    grep -qE 'records of 2 hosts, lost: unknown on web1 since ([0-9-]{10} )?[0-9:]{8} \(web1 was cut\)(, besides [0-9]+ that were counted)?, in killed$' err
 check_not "... and of none that it has lost nothing" grep -q ' 0 lost, in killed' err
-since=$(grep -o 'on web1 since [0-9:]*' err | cut -d ' ' -f 4)
+since=$(sed -n 's/.*on web1 since \([-0-9: ]*[0-9]\) .*/\1/p' err)
+case $since in
+*-*) ;;
+*) since="$(date -r err +%F) $since" ;; # of the day on which it was printed
+esac
 "$dpm" dump --json killed/web1 2> dump.err | jq -r .time | sort > all-times
 check_equal "... a time up to which records are stored" "in order" \
-    "$(printf '%s\n' "$(date -d "$(head -n 1 all-times)" +%H:%M:%S)" "$since" "$(date -d "$(tail -n 1 all-times)" +%H:%M:%S)" |
-        sort -c 2>&1 && echo in order)"
+    "$({ date -d "$(head -n 1 all-times)" +%s && date -d "$since" +%s && date -d "$(tail -n 1 all-times)" +%s; } |
+        sort -nc 2>&1 && echo in order)"
 tail -n 3 err | sed 's/^/# /'
 "$dpm" stats killed/web2 > out 2> dump.err
 check "--all meters the host's other processes" grep -q '^sshd' out

@@ -376,6 +376,27 @@ else
     skip "a subject of NATS gets a notification" "nats-server is not installed"
 fi
 
+# ---- a signal while a host is being connected ----
+
+if command -v nats-server > /dev/null; then
+    mkdir home
+    cat > slow_rsh << 'EOF_'
+#!/bin/sh
+: > connecting
+exec sleep 300
+EOF_
+    chmod 755 slow_rsh
+    echo 'VIEW DEF V (a: machine[*].cpu) ACTIVE WHEN machine[*].cpu >= 0; END VIEW DEF' > all.view
+    HOME=$scratch/home XDG_STATE_HOME='' timeout --foreground 100 "$dpm" view --host web1 --rsh ./slow_rsh run all.view > out 2> err &
+    monitor=$!
+    wait_for 60 test -e connecting
+    kill -TERM $monitor # timeout passes it on
+    wait $monitor
+    check_equal "a signal ends the connecting of hosts" "dpm: interrupted while connecting" "$(cat err)"
+else
+    skip "a signal ends the connecting of hosts" "nats-server is not installed"
+fi
+
 # ---- errors ----
 
 echo 'VIEW DEF V (a: Q.n) ACTIVE WHEN Q.n > 1; END VIEW DEF' > none.view

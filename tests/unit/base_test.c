@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <linux/capability.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -286,6 +287,54 @@ static void test_maps_are_read_with_the_users_rights_only(void **state)
     assert_int_equal(WEXITSTATUS(status), 0);
 }
 
+/* ---- the end of a process ---- */
+
+static int go;
+
+static void *exit_later(void *context)
+{
+    char byte;
+
+    (void)context;
+    (void)read(go, &byte, 1);
+    _exit(4);
+}
+
+/* A process whose first thread ends before another one, which ends when `go` says so. */
+static pid_t start_ending(void)
+{
+    pid_t pid = fork();
+    pthread_t thread;
+
+    if (pid == 0 && pthread_create(&thread, NULL, exit_later, NULL) == 0)
+        pthread_exit(NULL);
+    if (pid == 0)
+        _exit(1);
+    return pid;
+}
+
+static void test_a_status_is_that_of_all_threads(void **state)
+{
+    int ends[2], status = 0;
+
+    (void)state;
+    assert_int_equal(pipe(ends), 0);
+    go = ends[0];
+    pid_t pid = start_ending();
+    assert_true(pid > 0);
+    while (process_started(pid) != 0)
+        usleep(1000);
+    assert_false(process_has_ended(pid, &status));
+    assert_false(process_await_end(pid, 20, &status));
+    assert_int_equal(write(ends[1], "", 1), 1);
+    assert_true(process_await_end(pid, -1, &status));
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 4);
+    assert_false(process_await_end(pid, -1, &status));       /* reaped */
+    assert_false(process_await_end(getppid(), -1, &status)); /* no child of ours */
+    close(ends[0]);
+    close(ends[1]);
+}
+
 /* The wait never ends before its time, and at most a millisecond after it. */
 static void test_a_timeout_ends_at_its_time_or_soon_after(void **state)
 {
@@ -317,6 +366,7 @@ int main(void)
         cmocka_unit_test(test_problem_is_one_line_and_returns_the_error),
         cmocka_unit_test(test_a_timeout_ends_at_its_time_or_soon_after),
         cmocka_unit_test(test_maps_are_read_with_the_users_rights_only),
+        cmocka_unit_test(test_a_status_is_that_of_all_threads),
     };
 
     return cmocka_run_group_tests_name("base", tests, NULL, NULL);

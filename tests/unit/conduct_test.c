@@ -136,12 +136,34 @@ static void test_notices(void **state)
     json_decref(params);
 }
 
+static void test_notes_are_printed_once(void **state)
+{
+    json_t *printed = json_object();
+    char text[40];
+
+    (void)state;
+    for (unsigned round = 0; round < 2; round++)
+        for (unsigned i = 0; i < 3 * NOTICE_NOTES_MOST; i++) {
+            snprintf(text, sizeof(text), "note %u", i);
+            const char *note = notice_note_once(printed, text);
+            if (round == 0 && i < NOTICE_NOTES_MOST)
+                assert_ptr_equal(note, text);
+            else if (round == 0 && i == NOTICE_NOTES_MOST)
+                assert_string_equal(note, "it has more notes; they are not printed");
+            else
+                assert_null(note);
+        }
+    assert_int_equal(json_object_size(printed), NOTICE_NOTES_MOST + 1);
+    json_decref(printed);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_lines),
         cmocka_unit_test(test_long_line),
         cmocka_unit_test(test_notices),
+        cmocka_unit_test(test_notes_are_printed_once),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -102,14 +102,22 @@ static uint64_t records_of_trace(void)
 
 /* ---- filters ---- */
 
-static struct feeding *feed(const char *command)
+static struct feeding *feed_words(const char *const *words, int output)
 {
     struct feeding *feeding;
     struct problem problem = {""};
 
-    if (feeding_new(command, &feeding, &problem) < 0 || feeding_add(feeding, path, &problem) < 0)
+    if (feeding_new(words, output, &feeding, &problem) < 0 ||
+        feeding_add(feeding, path, &problem) < 0)
         fail_msg("%s", problem.text);
     return feeding;
+}
+
+static struct feeding *feed(const char *command)
+{
+    const char *const words[] = {"sh", "-c", command, NULL};
+
+    return feed_words(words, STDOUT_FILENO);
 }
 
 static void check_sum(const struct feeding_result *result)
@@ -186,6 +194,31 @@ static void test_ends_in_the_middle(void **state)
     assert_true(result.records < 500000 / 48);
     assert_true(result.records > 300000 / 48);
     assert_false(result.killed);
+}
+
+/* Words are what they are, for no shell takes them apart; and the output goes where it is to go. */
+static void test_words(void **state)
+{
+    const char *const words[] = {"printf", "%s|", "it's", "$HOME *", "", NULL};
+    const char *const missing[] = {"no-such-program", NULL};
+    struct trace_writer *writer = begin_trace("words");
+    struct feeding_result result;
+    struct feeding *none;
+    struct problem problem = {""};
+    int ends[2];
+    char text[64] = "";
+
+    (void)state;
+    end_trace(writer);
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    feeding_end(feed_words(words, ends[1]), NULL, NULL, &result);
+    assert_true(result.has_status && result.status == 0);
+    assert_true(read(ends[0], text, sizeof(text) - 1) > 0);
+    assert_string_equal(text, "it's|$HOME *||");
+    close(ends[0]);
+    close(ends[1]);
+    assert_int_equal(feeding_new(missing, STDOUT_FILENO, &none, &problem), -ENOENT);
+    assert_non_null(strstr(problem.text, "no-such-program"));
 }
 
 static bool at_once(void *context)
@@ -296,7 +329,7 @@ int main(void)
         cmocka_unit_test(test_never_reads),         cmocka_unit_test(test_ends_at_once),
         cmocka_unit_test(test_ends_in_the_middle),  cmocka_unit_test(test_is_told_to_stop),
         cmocka_unit_test(test_writer_goes_on),      cmocka_unit_test(test_sizes),
-        cmocka_unit_test(test_stream_is_the_trace),
+        cmocka_unit_test(test_stream_is_the_trace), cmocka_unit_test(test_words),
     };
 
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

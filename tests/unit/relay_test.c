@@ -353,12 +353,61 @@ static void test_nats(void **context)
     world_end(&world);
 }
 
+/* ---- the first line of a server ---- */
+
+/* A server that sends this line in pieces of one byte, with a pause after each. Ends with 0 if the other side was there for all. */
+static pid_t serve_slowly(int listener, const char *line, useconds_t pause)
+{
+    pid_t pid = fork();
+
+    assert_true(pid >= 0);
+    if (pid > 0)
+        return pid;
+    int tcp = accept(listener, NULL, NULL);
+    while (*line != '\0' && send(tcp, line, 1, MSG_NOSIGNAL) == 1) {
+        line++;
+        usleep(pause);
+    }
+    _exit(*line != '\0');
+}
+
+static int check_scheme(const char *line, useconds_t pause, int *ret_status)
+{
+    char url[64];
+    uint16_t port;
+    int listener = listen_once(&port);
+    pid_t pid = serve_slowly(listener, line, pause);
+
+    snprintf(url, sizeof(url), "nats://127.0.0.1:%u", port);
+    int result = relay_check_scheme(url, &problem);
+    assert_int_equal(waitpid(pid, ret_status, 0), pid);
+    close(listener);
+    return result;
+}
+
+/* It is read however it comes, but not for ever: here a byte in half a second, a minute long. */
+static void test_first_line(void **context)
+{
+    char endless[120];
+    int status;
+
+    (void)context;
+    assert_int_equal(check_scheme("INFO {\"tls_required\":true}\r\n", 1000, &status), -EPROTO);
+    assert_non_null(strstr(problem.text, "its server wants encryption: write tls://127.0.0.1:"));
+    assert_int_equal(check_scheme("INFO {\"tls_required\":false}\r\n", 1000, &status), 0);
+    memset(endless, 'I', sizeof(endless) - 1);
+    endless[sizeof(endless) - 1] = '\0';
+    assert_int_equal(check_scheme(endless, 500000, &status), 0);
+    assert_int_not_equal(status, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bytes),       cmocka_unit_test(test_foreign),
         cmocka_unit_test(test_pipes),       cmocka_unit_test(test_lines),
         cmocka_unit_test(test_other_lines), cmocka_unit_test(test_nats),
+        cmocka_unit_test(test_first_line),
     };
 
     state = seed_of_run("relay");

@@ -15,7 +15,7 @@
 
 static const char text[] =
     "VIEW DEF V (a: 1) ACTIVE WHEN Q[1].a > 1 AND Q[2].a > 1 AND R.b = \"x\"; "
-    "END VIEW DEF";
+    "END VIEW DEF VIEW DEF W (a: 1) ACTIVE WHEN Q[1].a > 1 AND Q[1].b < 2; END VIEW DEF";
 
 /* As it is on the way: written and read again. */
 static json_t *carried(json_t *json)
@@ -158,6 +158,108 @@ static void other_texts_are_unknown(void **state)
     json_decref(json);
 }
 
+/* The members that steps of this kind have. */
+static struct row_step random_step(uint64_t *random, enum row_step_kind kind,
+                                   const struct view_plan *plan)
+{
+    bool of_view = kind == STEP_TURN || kind == STEP_CONSTANT;
+    bool of_entity =
+        kind == STEP_BIND || kind == STEP_PROBE || kind == STEP_RELEASE || kind == STEP_READ;
+
+    return (struct row_step){
+        .kind = kind,
+        .row = of_view ? 0 : (uint32_t)random_number(random),
+        .view = of_view || kind == STEP_OPEN ? (uint32_t)random_below(random, 2) : 0,
+        .plan = plan,
+        .entity = of_entity ? (uint32_t)random_number(random) : 0,
+        .pid = kind == STEP_BIND ? (pid_t)random_below(random, INT32_MAX) : 0,
+        .on = kind == STEP_TURN && random_below(random, 2) == 0,
+        .index = kind == STEP_CONSTANT ? (uint32_t)random_below(random, 2) : 0,
+        .value = kind == STEP_CONSTANT ? (double)random_number(random) / 1024 - 1e15 : 0,
+    };
+}
+
+static void check_step(const struct row_step *step, const struct view_file *file)
+{
+    struct view_plan plan;
+    struct row_step taken;
+    struct problem problem = {""};
+    json_t *json = carried(wire_step(file, step));
+
+    if (wire_take_step(json, file, &taken, &plan, &problem) < 0)
+        fail_msg("%s", problem.text);
+    assert_int_equal(step->kind, taken.kind);
+    assert_int_equal(step->row, taken.row);
+    assert_int_equal(step->view, taken.view);
+    assert_int_equal(step->entity, taken.entity);
+    assert_int_equal(step->pid, taken.pid);
+    assert_int_equal(step->on, taken.on);
+    assert_int_equal(step->index, taken.index);
+    assert_true(step->value == taken.value);
+    for (size_t i = 0; step->kind == STEP_OPEN && i < file->views[step->view].entity_count; i++) {
+        assert_ptr_equal(&plan, taken.plan);
+        assert_int_equal(step->plan->parts[i].collection, plan.parts[i].collection);
+        assert_int_equal(step->plan->parts[i].evaluates, plan.parts[i].evaluates);
+    }
+    json_decref(json);
+}
+
+static void steps_survive(void **state)
+{
+    uint64_t random = seed_of_run("steps as JSON");
+    struct view_file *file = parse();
+
+    (void)state;
+    for (int round = 0; round < 1000; round++)
+        for (enum row_step_kind kind = 0; kind < STEP_KINDS; kind++) {
+            struct view_plan plan;
+            struct row_step step = random_step(&random, kind, &plan);
+            plan = random_plan(&random, &file->views[step.view]);
+            check_step(&step, file);
+        }
+    view_file_free(file);
+}
+
+/* The error names the member and its value. */
+static void other_steps_are_refused(void **state)
+{
+    static const struct {
+        const char *step, *says;
+    } cases[] = {
+        {"7", "view.steps: there is no step ''"},
+        {"[\"jump\", 3]", "view.steps: there is no step 'jump'"},
+        {"[\"close\"]", "close: ROW is missing, not a whole number from 0 to 4294967295"},
+        {"[\"close\", -1]", "close: ROW is -1, not"},
+        {"[\"bind\", 3, 1, \"812\"]",
+         "bind: PID is \"812\", not a whole number from 0 to 2147483647"},
+        {"[\"bind\", 3, 1.5, 812]", "bind: ENTITY is 1.5, not"},
+        {"[\"bind\", 3, 1]", "bind: PID is missing, not"},
+        {"[\"read\", 3]", "read: ENTITY is missing, not"},
+        {"[\"turn\", 2, true]", "turn: VIEW is 2, not a whole number from 0 to 1"},
+        {"[\"turn\", 1, 1]", "turn: ON is 1, not true or false"},
+        {"[\"constant\", 0, 5, 1]", "constant: INDEX is 5, not a constant of its view"},
+        {"[\"constant\", 0, 0, null]", "constant: VALUE is null, not a number"},
+        {"[\"open\", 1, 0, {}]", "open: PLAN is {}, not one of its view"},
+        {"[\"probe\", 3, \"\\u00e9\\u001b\"]", "probe: ENTITY is \"\\u00E9\\u001B\", not"},
+    };
+    struct view_file *file = parse();
+    struct row_step step = {.row = 7};
+    struct view_plan plan;
+    struct problem problem;
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        json_t *json = json_loads(cases[i].step, JSON_DECODE_ANY, NULL);
+        assert_non_null(json);
+        assert_int_equal(-EINVAL, wire_take_step(json, file, &step, &plan, &problem));
+        if (strstr(problem.text, cases[i].says) == NULL)
+            fail_msg("%s: %s", cases[i].step, problem.text);
+        json_decref(json);
+    }
+    assert_int_equal(7, step.row); /* an error writes nothing */
+    view_file_free(file);
+}
+
 static void numbers_have_bounds(void **state)
 {
     json_t *json =
@@ -179,9 +281,10 @@ static void numbers_have_bounds(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(plans_survive),       cmocka_unit_test(damaged_plans_are_refused),
-        cmocka_unit_test(values_survive),      cmocka_unit_test(other_texts_are_unknown),
-        cmocka_unit_test(numbers_have_bounds),
+        cmocka_unit_test(plans_survive),           cmocka_unit_test(damaged_plans_are_refused),
+        cmocka_unit_test(values_survive),          cmocka_unit_test(other_texts_are_unknown),
+        cmocka_unit_test(numbers_have_bounds),     cmocka_unit_test(steps_survive),
+        cmocka_unit_test(other_steps_are_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
