@@ -353,7 +353,8 @@ static uint32_t find_killed(const struct elapsed_analysis *analysis, uint32_t en
 int elapsed_walk_lock(struct elapsed_analysis *analysis, uint32_t lock, uint64_t *ret_time)
 {
     struct elapsed_account account = {0};
-    struct walk walk = {.analysis = analysis, .account = &account, .without = lock};
+    struct walk walk = {
+        .analysis = analysis, .account = &account, .floor = analysis->first, .without = lock};
     uint32_t index = analysis->root_end != 0 ? analysis->root_end : analysis->last;
 
     if (index != 0)
@@ -378,6 +379,7 @@ static int walk_run(struct elapsed_analysis *analysis, struct elapsed *elapsed)
     struct walk walk = {
         .analysis = analysis,
         .account = &elapsed->run,
+        .floor = analysis->first, /* a wait may have begun before the recording */
         .holds = &holds,
         .locks = &locks,
         .tells = analysis->root_end != 0 || analysis->requests.count == 0,
