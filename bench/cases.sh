@@ -8,6 +8,7 @@
 #   predicted  what the model says the change makes of it, times before
 #   real       after the change
 #   off        difference of predicted from real, in per cent
+#   saved      the same of what the change takes away from the latency
 #   model      by how much the model is off without a change
 #
 # Figures are medians of the runs; `off` that of the runs' differences, and in brackets the lowest and the highest.
@@ -50,9 +51,9 @@ range() {
     awk -v column="$1" '{ print $column }' "$scratch/rows" | sort -g | awk 'NR == 1 { low = $1 } END { printf "%+.0f to %+.0f", low, $1 }'
 }
 
-format='%-10s %-11s%9s%11s%9s  %-20s %6s\n'
+format='%-10s %-11s%9s%11s%9s  %-19s%7s%7s\n'
 # shellcheck disable=SC2059 # a format
-printf "$format" CASE "" BEFORE PREDICTED REAL "OFF, %" "MODEL"
+printf "$format" CASE "" BEFORE PREDICTED REAL "OFF, %" SAVED MODEL
 for case in "$@"; do
     change=$("$folder/$case.sh" change 2> "$scratch/err") || {
         echo "$case: skipped: $(cat "$scratch/err")"
@@ -69,12 +70,12 @@ for case in "$@"; do
             ($rate * .then.requests_per_second / .recorded.requests_per_second) as $rate_then |
             ($median * .then.latency_p50_ns / .recorded.latency_p50_ns) as $median_then |
             "\($rate) \($rate_then) \($rate_is) \(100 * ($rate_then / $rate_is - 1)) \($median) \($median_then) \($median_is) \(100 *
-            ($median_then / $median_is - 1)) \(100 * .off)"' "$scratch/predicted" >> "$scratch/rows"
+            ($median_then / $median_is - 1)) \(100 * .off) \(100 * (($median - $median_then) / ($median - $median_is) - 1))"' "$scratch/predicted" >> "$scratch/rows"
     done
     # shellcheck disable=SC2059 # a format
     printf "$format" "$case" requests/s "$(median 1 | cut -c1-7)" "$(median 2 | cut -c1-7)" "$(median 3 | cut -c1-7)" \
-        "$(printf '%+.0f' "$(median 4)") ($(range 4))" "$(printf '%.0f%%' "$(median 9)")"
+        "$(printf '%+.0f' "$(median 4)") ($(range 4))" '' "$(printf '%.0f%%' "$(median 9)")"
     # shellcheck disable=SC2059 # a format
     printf "$format" "" "P50, ms" "$(median 5 | cut -c1-6)" "$(median 6 | cut -c1-6)" "$(median 7 | cut -c1-6)" \
-        "$(printf '%+.0f' "$(median 8)") ($(range 8))" ""
+        "$(printf '%+.0f' "$(median 8)") ($(range 8))" "$(printf '%+.1f' "$(median 10)")" ''
 done

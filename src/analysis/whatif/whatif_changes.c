@@ -162,7 +162,9 @@ static int change_connections(struct whatif_changed *changed, const struct whati
         }
     }
     return found ? 0
-                 : nothing(changed, "no request waited while %s connected to that process",
+                 : nothing(changed,
+                           "no request waited while %s connected to that process; what connecting "
+                           "computes is not told from what else is",
                            change->name);
 }
 
