@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # cases.sh BUILD_FOLDER [CASE]...: whether `dpm whatif` predicts what a change does to real programs. Each case (examples/cases) is
-# recorded as it is, its change is predicted from that, and then it is made: RUNS times (5), in direct succession. Both are
-# metered, and told by the clients' own clocks.
+# recorded as it is, its change is predicted from that, and then it is made: RUNS times (5), in direct succession. Of both, three
+# seconds are recorded; the figures are those of the clients, by their own clocks. It needs root.
 #
-#   before     requests a second, and median latency
+#   before     requests a second, and median latency (that of pgbench, in pool and commit, is the average)
 #   predicted  what the model says the change makes of it, times before
 #   real       after the change
 #   off        difference of predicted from real, in per cent
@@ -63,7 +63,7 @@ for case in "$@"; do
     for _ in $(seq "$runs"); do
         before=$(recorded "$case" before)
         # shellcheck disable=SC2086 # several words
-        "$build/dpm" whatif --json $change "$scratch/trace" > "$scratch/predicted"
+        "$build/dpm" whatif --json $change "$scratch/trace" > "$scratch/predicted" || continue 2
         after=$(recorded "$case" after)
         jq -r --arg before "$before" --arg after "$after" '
             ($before | split(" ") | map(tonumber)) as [$rate, $median] | ($after | split(" ") | map(tonumber)) as [$rate_is, $median_is] |

@@ -195,7 +195,7 @@ static void check_whatif(const struct whatif_model *model)
         PROMISE(result != 0 || answer.then.requests == answer.recorded.requests);
     }
     struct whatif_found found;
-    int result = whatif_search(model, 2, 20, &found, &problem);
+    int result = whatif_search(model, 2, 20, 1000000, &found, &problem);
     PROMISE(result == 0 || (result == -EINVAL && problem.text[0] != '\0'));
     PROMISE(found.count <= found.tried && found.tried <= 20);
     for (size_t i = 0; i < found.count; i++)

@@ -6,7 +6,7 @@
 . "$(dirname "$0")/case.inc"
 change='--no-holdback'
 programs='mosquitto nodelay_client.py'
-needs='mosquitto /usr/bin/python3'
+needs='mosquitto /usr/lib/python3/dist-packages/paho/mqtt/client.py'
 packages='mosquitto python3-paho-mqtt'
 
 start() {

@@ -204,21 +204,6 @@ int64_t traces_wall_offset(const struct traces *traces, const struct event *even
 
 /* ---- their names ---- */
 
-/* Quotes a name for a shell: 'a b' if it holds more than letters, digits and a few other characters. */
-static char *quote_name(const char *name, char *to)
-{
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                "_-./+:,@%";
-    bool quoted = name[0] == '\0' || name[strspn(name, plain)] != '\0';
-
-    if (!quoted)
-        return stpcpy(to, name);
-    *to++ = '\'';
-    for (; *name != '\0'; name++)
-        to = *name == '\'' ? stpcpy(to, "'\\''") : stpncpy(to, name, 1);
-    return stpcpy(to, "'");
-}
-
 char *trace_names_quoted(const struct trace_names *names)
 {
     size_t size = 1;
@@ -227,7 +212,7 @@ char *trace_names_quoted(const struct trace_names *names)
         size += 4 * strlen(names->at[i]) + 3;
     char *text = malloc(size), *safe = text == NULL ? NULL : malloc(size), *to = text;
     for (size_t i = 0; safe != NULL && i < names->count; i++)
-        to = quote_name(names->at[i], i == 0 ? to : stpcpy(to, " "));
+        to = shell_quote(names->at[i], i == 0 ? to : stpcpy(to, " "));
     if (safe != NULL)
         show_text(text, size - 1, safe);
     free(text);

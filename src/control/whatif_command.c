@@ -21,12 +21,13 @@ struct asked {
 /* ---- showing ---- */
 
 #define SEARCH_MOST 200
+#define STEPS_MOST  1000000000u /* simulated: half a minute */
 
 static int show_all(const struct analyses_found *found, uint32_t cpus, const struct asked *asked,
                     struct problem *problem)
 {
     struct whatif_found trials;
-    int result = whatif_search(found->whatif, cpus, SEARCH_MOST, &trials, problem);
+    int result = whatif_search(found->whatif, cpus, SEARCH_MOST, STEPS_MOST, &trials, problem);
 
     if (result == 0)
         result = show_whatif_search(found->whatif, &trials, cpus, stdout, &asked->show) < 0

@@ -72,6 +72,7 @@ static int choose_assignments(struct whole_report *whole, struct problem *proble
 }
 
 #define CHANGES_MOST 20
+#define STEPS_MOST   10000000u /* simulated: half a second */
 
 /* A report without predictions is a report. */
 static bool find_changes(struct whole_report *whole)
@@ -79,7 +80,7 @@ static bool find_changes(struct whole_report *whole)
     struct problem ignored;
 
     return whole->found.whatif != NULL &&
-           whatif_search(whole->found.whatif, found_cpus(&whole->found), CHANGES_MOST,
+           whatif_search(whole->found.whatif, found_cpus(&whole->found), CHANGES_MOST, STEPS_MOST,
                          &whole->changes, &ignored) == 0;
 }
 

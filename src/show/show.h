@@ -38,6 +38,10 @@
  * that is not allowed becomes '?'. `to` needs size + 1 bytes. */
 void show_text(const char *from, size_t size, char *to);
 
+/* Quotes a text for a shell: 'a b' if it holds more than letters, digits and a few other characters. `to` needs four times its length
+ * and 3 bytes. Returns where it ends. */
+char *shell_quote(const char *text, char *to);
+
 /* Prints a frame of a folded stack: ';' separates frames and ' ' the count, so neither may be in it. */
 void show_frame(const char *text, FILE *file);
 

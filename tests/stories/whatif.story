@@ -30,6 +30,8 @@ two sends 10 on c2
 end
 one ends
 two ends
+at 0s SUMMARY cpuUser=10s cpuIdle=50s runnable=1
+at 0.5s SUMMARY cpuUser=10s cpuIdle=51s runnable=1
 $ dpm whatif --json --replicas server=2 trace
 jq: near(.recorded.latency_p50_ns; 40e6) and .off < 0.03 and near(.then.latency_p50_ns; 20e6) and
     .then.requests_per_second > 1.9 * .recorded.requests_per_second and .pools[0].workers == 1 and .pools[0].one_request_at_a_time
@@ -54,7 +56,7 @@ says: give changes, or --search: not both
 $ dpm report trace
 says: Prediction With 2 workers of server instead of 1, the median latency would be 20.0 ms instead of 40.0 ms, with
 says: requests/s instead of
-says: (dpm whatif --replicas server=2; without a change the model is
+says: (dpm whatif --replicas server=2 trace; without a change the model is
 $ dpm report --json trace
 jq: [.findings[] | select(.kind == "change")] | length == 1
 $ dpm whatif --wait server,disk=0.5 trace
@@ -273,10 +275,10 @@ exits: 2
 says: --delay: give a time after '=': 'nginx>php-fpm=5ms'
 $ dpm whatif --delay 'client>nobody=1ms' trace
 exits: 1
-says: no request had a message between client and that process
+says: no request had a message between client and nobody
 $ dpm whatif --merge 'server>client=5' trace
 exits: 1
-says: server is no client that asked that process more than once
+says: server is not a client with several requests to client
 $ dpm whatif --merge 'client>server=1' trace
 exits: 2
 says: --merge: give a number from 2 to 1e+06 after '='

@@ -243,10 +243,18 @@ static void charge_connect(struct walk *walk, const struct request *request)
     walk_charge(walk, request->begin, ELAPSED_RESENT_SYN, request->connects);
 }
 
+/* Not after its end, if clocks differ. */
+static uint64_t begin_of(const struct elapsed_analysis *analysis, const struct request *request)
+{
+    uint64_t end = interval_at(analysis, request->last)->end;
+
+    return request->begin < end ? request->begin : end;
+}
+
 static void walk_request(struct walk *walk, const struct request *request)
 {
     uint64_t end = interval_at(walk->analysis, request->last)->end;
-    uint64_t begin = request->begin < end ? request->begin : end;
+    uint64_t begin = begin_of(walk->analysis, request);
 
     walk->now = end;
     walk->account->time += end - begin;
@@ -421,7 +429,7 @@ int elapsed_each_request(struct elapsed_analysis *analysis, size_t most, elapsed
 
     *ret_count = count;
     for (uint32_t i = 0; i < count && order != NULL; i++)
-        order[i] = (struct length){request_at(analysis, i)->begin, i};
+        order[i] = (struct length){begin_of(analysis, request_at(analysis, i)), i};
     if (order != NULL)
         qsort(order, count, sizeof(*order), by_length); /* of their beginnings */
     for (uint32_t i = 0; i < count && i < most && result == 0; i++)

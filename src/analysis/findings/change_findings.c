@@ -13,9 +13,21 @@
 #define OFF_MOST   0.1 /* of the model */
 #define GAIN_LEAST 0.1
 
+/* What is said is the median: a change of the slowest requests alone is none of it. */
 static double gain_of(const struct whatif_trial *trial)
 {
-    return 1 - trial->answer.then.mean / trial->answer.recorded.mean;
+    const struct whatif_figures *now = &trial->answer.recorded, *then = &trial->answer.then;
+    double median = now->median == 0 ? 0 : 1 - (double)then->median / (double)now->median;
+    double mean = whatif_gain(trial);
+
+    return median < mean ? median : mean;
+}
+
+/* More workers of a pool, whose threads had one request at a time, and of no other. Without the number of CPUs, any number of them would
+ * compute at the same time. */
+static bool are_of_one_pool(const struct whatif_trial *trial, const struct whatif_found *changes)
+{
+    return changes->cpus != 0 && trial->answer.pools == 1 && trial->in_turn;
 }
 
 static bool has_nagle(const struct findings *findings)
@@ -33,10 +45,12 @@ static bool is_wait_by_choice(enum elapsed_kind kind)
 }
 
 /* Waits come last: they are in the account already, and seldom end altogether. */
-static unsigned rank_of(const struct whatif_trial *trial, const struct findings *findings)
+static unsigned rank_of(const struct whatif_trial *trial, const struct whatif_found *changes,
+                        const struct findings *findings)
 {
     switch (trial->change.kind) {
     case WHATIF_REPLICAS:
+        return are_of_one_pool(trial, changes) ? 2 : 0;
     case WHATIF_KEEP:
     case WHATIF_MERGE:
         return 2;
@@ -71,12 +85,13 @@ int findings_of_changes(const struct findings_from *from, struct findings *findi
     const struct whatif_trial *best = NULL;
     unsigned best_rank = 0;
 
-    if (changes == NULL || findings_account(from->elapsed) == NULL || changes->now.off > OFF_MOST)
+    if (changes == NULL || findings_account(from->elapsed) == NULL || changes->now.off > OFF_MOST ||
+        changes->now.early_stay)
         return 0;
     double share = share_of_requests(from);
     for (size_t i = 0; i < changes->count; i++) {
         const struct whatif_trial *trial = &changes->trials[i];
-        unsigned rank = rank_of(trial, findings);
+        unsigned rank = rank_of(trial, changes, findings);
         if (rank > best_rank && gain_of(trial) * share >= GAIN_LEAST) {
             best = trial;
             best_rank = rank;

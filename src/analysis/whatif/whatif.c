@@ -114,17 +114,22 @@ static int calibrate(struct whatif_run *run, uint64_t *latencies, double recorde
 
 static double off_by(double a, double b)
 {
-    return a > 0 && b > 0 ? fabs(a / b - 1) : 0;
+    return a > 0 && b > 0 ? fabs(a / b - 1) : a > 0 || b > 0;
+}
+
+/* Of what answers say: median and rate. */
+static double off_of(const struct whatif_figures *recorded, const struct whatif_figures *base)
+{
+    double median = off_by((double)base->median, (double)recorded->median);
+
+    return fmax(median, off_by(base->per_second, recorded->per_second));
 }
 
 static void scale(struct whatif_answer *answer)
 {
     const struct whatif_figures *recorded = &answer->recorded, *base = &answer->base;
     struct whatif_figures *then = &answer->then;
-    double median = off_by((double)base->median, (double)recorded->median);
-    double rate = off_by(base->per_second, recorded->per_second);
 
-    answer->off = median > rate ? median : rate;
     if (base->median > 0)
         then->median =
             (uint64_t)((double)then->median * (double)recorded->median / (double)base->median);
@@ -193,8 +198,10 @@ static int explain(int result, struct problem *problem)
 int whatif_asking_begin(struct whatif_asking *asking, const struct whatif_model *model,
                         uint32_t cpus, struct problem *problem)
 {
-    *asking = (struct whatif_asking){
-        .model = model, .answer = {.left_out = model->left_out, .early = model->early}};
+    *asking = (struct whatif_asking){.model = model,
+                                     .answer = {.left_out = model->left_out,
+                                                .early = model->early,
+                                                .early_stay = model->early_stay}};
     if (model->request_count == 0)
         return problem_set(problem, -EINVAL, "no request with an answer is in this recording");
     if (!allocate(asking))
@@ -208,7 +215,10 @@ int whatif_asking_begin(struct whatif_asking *asking, const struct whatif_model 
 
     struct whatif_answer *answer = &asking->answer;
     describe_recorded(model, asking->latencies, &answer->recorded);
+    if (answer->recorded.mean <= 0)
+        return problem_set(problem, -EINVAL, "the requests of this recording took no time");
     int result = calibrate(&asking->run, asking->latencies, answer->recorded.mean, &answer->base);
+    answer->off = off_of(&answer->recorded, &answer->base);
     answer->kept = asking->run.queued;
     answer->no_cpu = asking->run.no_cpu * no_cpu_of(model) /
                      (answer->recorded.mean * (double)model->request_count);
@@ -235,7 +245,7 @@ int whatif_asking_try(struct whatif_asking *asking, const struct whatif_change *
     for (size_t i = 0; i < model->party_count; i++)
         changed->machines[i] = model->parties[i].origin;
     changed->placed = 0;
-    changed->pool = 0;
+    changed->pool = changed->pools = 0;
     changed->problem = problem;
     for (size_t i = 0; i < count && result == 0; i++) {
         ret_answer->calls_stay = ret_answer->calls_stay || has_calls(&changes[i]);
@@ -251,6 +261,7 @@ int whatif_asking_try(struct whatif_asking *asking, const struct whatif_change *
         return explain(result, problem);
     whatif_ranks(asking->latencies, model->request_count, &ret_answer->then);
     ret_answer->pool = changed->pool;
+    ret_answer->pools = changed->pools;
     scale(ret_answer);
     return 0;
 }

@@ -100,8 +100,10 @@ struct whatif_answer {
     double
         kept; /* part of the time in queues that work for no recorded request caused, and that stays */
     uint64_t left_out; /* later requests that are not simulated */
-    uint64_t early;    /* the first ones, which waited for some that were not recorded */
-    uint32_t pool;     /* REPLICAS: index + 1 of the first one that was changed */
+    uint64_t early;    /* the first ones, which waited for some that were not recorded ... */
+    bool early_stay;   /* ... but most are of that kind, so they are simulated, too */
+    uint32_t pool;     /* REPLICAS: index + 1 of the first one that was changed ... */
+    uint32_t pools;    /* ... of so many */
     bool
         calls_stay; /* waits were shortened, or connections kept: the CPU time of these calls is not known, and stays */
 };
@@ -115,7 +117,8 @@ int whatif_ask(const struct whatif_model *model, const struct whatif_change *cha
 struct whatif_trial {
     struct whatif_change change; /* its names belong to the model */
     double concerns;             /* part of the requests' time that it is about, 0 to 1 */
-    uint32_t from;               /* REPLICAS: the workers that there are */
+    uint32_t from;               /* REPLICAS: the workers that there are ... */
+    bool in_turn;                /* ... each of which had one request at a time */
     struct whatif_answer answer;
 };
 
@@ -123,16 +126,21 @@ struct whatif_found {
     struct whatif_answer now;    /* without `then` */
     struct whatif_trial *trials; /* that make requests faster by 1 % or more; best first */
     size_t count;
-    size_t tried;
+    size_t tried, left; /* changes, and those that were not tried */
+    uint32_t cpus;
     uint64_t covered; /* ns in which at least one request was in progress */
 };
 
-/* Tries single changes, but only the `most` that concern the largest part of the requests' time: twice the workers, four
+/* Tries single changes, but only the `most` that concern the largest part of the requests' time, and until about `ops_most` steps
+ * have been simulated (some 30 million a second): twice the workers, four
  * times ... of each name, and as few as give nine tenths of what any number would; no wait, of one kind; twice the speed; and
  * those that have no amount. Call whatif_found_done in any case. Errors: as those of whatif_ask. */
-int whatif_search(const struct whatif_model *model, uint32_t cpus, size_t most,
+int whatif_search(const struct whatif_model *model, uint32_t cpus, size_t most, uint64_t ops_most,
                   struct whatif_found *ret_found, struct problem *problem);
 void whatif_found_done(struct whatif_found *found);
+
+/* By how much requests are faster on average: 0.1 is 10 %. */
+double whatif_gain(const struct whatif_trial *trial);
 
 /* ---- who ---- */
 

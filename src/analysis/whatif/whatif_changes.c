@@ -19,6 +19,15 @@ static int nothing(const struct whatif_changed *changed, const char *format, con
     return problem_set(changed->problem, -EINVAL, format, name);
 }
 
+static int nothing_of_two(const struct whatif_changed *changed, const struct whatif_change *change,
+                          const char *format)
+{
+    return problem_set(changed->problem, -EINVAL, format, change->name, change->to);
+}
+
+#define RARE                                                                                       \
+    0.05 /* of the requests: what a thread does now and then, such as accepting connections */
+
 static int change_replicas(struct whatif_changed *changed, const struct whatif_change *change)
 {
     const struct whatif_model *model = changed->model;
@@ -30,6 +39,7 @@ static int change_replicas(struct whatif_changed *changed, const struct whatif_c
         changed->workers[i] = (uint32_t)change->amount;
         if (!found)
             changed->pool = (uint32_t)i + 1;
+        changed->pools += (double)model->pools[i].visits > RARE * (double)model->request_count;
         found = true;
     }
     return found ? 0
@@ -133,16 +143,15 @@ bool whatif_is_connecting(const struct whatif_op *op)
     return op->kind == ELAPSED_CONNECT || op->kind == ELAPSED_RESENT_SYN;
 }
 
-/* Whether the pool that is entered next in the request is one that the change names. */
-static bool enters_other(const struct whatif_changed *changed, const struct whatif_request *request,
-                         uint32_t at)
+uint32_t whatif_asked_next(const struct whatif_model *model, const struct whatif_request *request,
+                           uint32_t at)
 {
-    const struct whatif_model *model = changed->model;
-
-    for (; at < request->op_count; at++)
-        if (model->ops[request->first_op + at].type == OP_ENTER)
-            return changed->is_other[model->pools[model->ops[request->first_op + at].of].party];
-    return false;
+    for (; at < request->op_count; at++) {
+        const struct whatif_op *op = &model->ops[request->first_op + at];
+        if (op->kind == ELAPSED_IN_FLIGHT)
+            return op->of;
+    }
+    return 0;
 }
 
 static int change_connections(struct whatif_changed *changed, const struct whatif_change *change)
@@ -155,37 +164,64 @@ static int change_connections(struct whatif_changed *changed, const struct whati
         for (uint32_t k = 0; k < request->op_count; k++) {
             struct whatif_op *op = &changed->ops[request->first_op + k];
             if (!whatif_is_connecting(op) || !changed->is_one[op->of] ||
-                !enters_other(changed, request, k))
+                !changed->is_other[whatif_asked_next(model, request, k)])
                 continue;
             op->time = 0;
             found = true;
         }
     }
     return found ? 0
-                 : nothing(changed,
-                           "no request waited while %s connected to that process; what connecting "
-                           "computes is not told from what else is",
-                           change->name);
+                 : nothing_of_two(changed, change,
+                                  "no request waited while %s connected to %s; the CPU time of "
+                                  "connecting cannot be told from other CPU time");
 }
 
-/* Whether the op takes a message from one of the two to the other, or wakes its receiver. */
-static bool is_of_trip(const struct whatif_op *op)
+/* ---- messages between two programs ---- */
+
+/* Walks through a request: who did what, and to whom it goes. */
+struct walking {
+    const struct whatif_changed *changed;
+    uint32_t last;   /* party that computed, waited, or got a message, before this op */
+    bool was_flight; /* the op before was a message between the two */
+    bool is_flight;  /* this one is */
+    bool asks;       /* ... from the first one to the second */
+};
+
+static void walk_to(struct walking *walking, const struct whatif_op *op)
 {
-    return op->kind == ELAPSED_IN_FLIGHT || (op->type == OP_NO_CPU);
+    const struct whatif_changed *changed = walking->changed;
+    bool back = changed->is_other[walking->last] && changed->is_one[op->of];
+
+    if (op->type == OP_ENTER || op->type == OP_LEAVE)
+        return;
+    walking->was_flight = walking->is_flight;
+    walking->asks = op->kind == ELAPSED_IN_FLIGHT && changed->is_one[walking->last] &&
+                    changed->is_other[op->of];
+    walking->is_flight = walking->asks || (op->kind == ELAPSED_IN_FLIGHT && back);
+    walking->last = op->of;
 }
 
-/* The trips of `name` to `to` in one request: all but the first lose what the way takes. */
-static bool merge_trips(struct whatif_changed *changed, const struct whatif_request *request)
+/* Whether the op is a message between the two, or its receiver's waiting for a CPU after it. */
+static bool is_of_trip(const struct walking *walking, const struct whatif_op *op)
 {
-    unsigned trips = 0;
+    return op->type != OP_ENTER && op->type != OP_LEAVE &&
+           (walking->is_flight || (op->type == OP_NO_CPU && walking->was_flight));
+}
+
+/* Only the first `trips` questions take their way. */
+static bool merge_trips(struct whatif_changed *changed, const struct whatif_request *request,
+                        unsigned trips)
+{
+    struct walking walking = {.changed = changed, .last = request->client};
+    unsigned asked = 0;
     bool found = false;
 
     for (uint32_t k = 0; k < request->op_count; k++) {
         struct whatif_op *op = &changed->ops[request->first_op + k];
-        bool is_there = op->type != OP_ENTER && op->type != OP_LEAVE && is_of_trip(op);
-        if (is_there && op->kind == ELAPSED_IN_FLIGHT && changed->is_other[op->of])
-            trips++;
-        if (!is_there || trips < 2 || (!changed->is_other[op->of] && !changed->is_one[op->of]))
+        walk_to(&walking, op);
+        bool is_there = is_of_trip(&walking, op);
+        asked += is_there && walking.asks;
+        if (!is_there || asked <= trips)
             continue;
         op->time = 0;
         found = true;
@@ -198,12 +234,10 @@ static int change_trips(struct whatif_changed *changed, const struct whatif_chan
     bool found = false;
 
     for (size_t i = 0; i < changed->model->request_count; i++)
-        found = merge_trips(changed, &changed->model->requests[i]) || found;
+        found = merge_trips(changed, &changed->model->requests[i], 1) || found;
     return found ? 0
-                 : nothing(changed,
-                           "no request had two questions of %s to that process, one after the "
-                           "other",
-                           change->name);
+                 : nothing_of_two(changed, change,
+                                  "no request had two questions of %s to %s, one after the other");
 }
 
 /* Of `amount` requests of a client, one after the other, only the first takes its way; the client computes for all. */
@@ -216,15 +250,8 @@ static bool merge_requests(struct whatif_changed *changed, const struct whatif_s
 
     for (uint32_t at = slot->first; at != 0; at = model->requests[at - 1].next) {
         const struct whatif_request *request = &model->requests[at - 1];
-        if (!enters_other(changed, request, 0) || number++ % amount == 0)
-            continue;
-        for (uint32_t k = 0; k < request->op_count; k++) {
-            struct whatif_op *op = &changed->ops[request->first_op + k];
-            if (op->type == OP_ENTER || op->type == OP_LEAVE || !is_of_trip(op))
-                continue;
-            op->time = 0;
-            found = true;
-        }
+        if (changed->is_other[whatif_asked_next(model, request, 0)] && number++ % amount != 0)
+            found = merge_trips(changed, request, 0) || found;
     }
     return found;
 }
@@ -237,9 +264,9 @@ static int change_questions(struct whatif_changed *changed, const struct whatif_
     for (size_t i = 0; i < model->slot_count; i++)
         if (changed->is_one[model->slots[i].client])
             found = merge_requests(changed, &model->slots[i], (uint32_t)change->amount) || found;
-    return found ? 0
-                 : nothing(changed, "%s is no client that asked that process more than once",
-                           change->name);
+    return found
+               ? 0
+               : nothing_of_two(changed, change, "%s is not a client with several requests to %s");
 }
 
 /* ---- the way, and machines ---- */
@@ -252,23 +279,18 @@ static int change_delay(struct whatif_changed *changed, const struct whatif_chan
 
     for (size_t i = 0; i < model->request_count; i++) {
         const struct whatif_request *request = &model->requests[i];
-        uint32_t last = request->client;
+        struct walking walking = {.changed = changed, .last = request->client};
         for (uint32_t k = 0; k < request->op_count; k++) {
             struct whatif_op *op = &changed->ops[request->first_op + k];
-            if (op->type == OP_ENTER || op->type == OP_LEAVE)
+            walk_to(&walking, op);
+            if (op->type == OP_ENTER || op->type == OP_LEAVE || !walking.is_flight)
                 continue;
-            if (op->kind == ELAPSED_IN_FLIGHT &&
-                ((changed->is_one[last] && changed->is_other[op->of]) ||
-                 (changed->is_other[last] && changed->is_one[op->of]))) {
-                op->time = (uint64_t)change->amount;
-                found = true;
-            }
-            last = op->of;
+            op->time = (uint64_t)change->amount;
+            found = true;
         }
     }
     return found ? 0
-                 : nothing(changed, "no request had a message between %s and that process",
-                           change->name);
+                 : nothing_of_two(changed, change, "no request had a message between %s and %s");
 }
 
 /* All processes of the name get a machine of their own, which has as many CPUs. */

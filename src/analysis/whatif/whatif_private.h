@@ -75,6 +75,7 @@ struct whatif_model {
     struct whatif_slot *slots;
     size_t slot_count, slot_room;
     uint64_t left_out, early;
+    bool early_stay;
     uint32_t machines; /* highest origin + 1 */
 };
 
@@ -120,7 +121,8 @@ struct whatif_changed {
     uint32_t *machines;      /* [party] */
     uint32_t placed;         /* machines that there are not in the recording */
     bool *is_one, *is_other; /* [party]: whether the change names it; the second name of two */
-    uint32_t pool;           /* REPLICAS: index + 1 of the first one that was changed */
+    uint32_t pool;           /* REPLICAS: index + 1 of the first one that was changed ... */
+    uint32_t pools;          /* ... of so many that are visited often */
     struct problem *problem;
 };
 
@@ -129,6 +131,10 @@ int whatif_apply(struct whatif_changed *changed, const struct whatif_change *cha
 
 /* Whether a request waits in it until there is a connection. */
 bool whatif_is_connecting(const struct whatif_op *op);
+
+/* The party to which the next message of the request goes, from this op on; 0: none. */
+uint32_t whatif_asked_next(const struct whatif_model *model, const struct whatif_request *request,
+                           uint32_t at);
 
 /* ---- the simulation ---- */
 
@@ -167,6 +173,7 @@ struct whatif_asking {
     uint64_t *latencies;   /* [request] */
     struct whatif_changed changed;
     struct whatif_answer answer; /* without `then` */
+    uint64_t tried_ops;          /* in all simulations of whatif_search */
 };
 
 /* Simulates the recording. Call whatif_asking_end in any case. Errors as those of whatif_ask. */

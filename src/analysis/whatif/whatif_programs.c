@@ -7,6 +7,7 @@
  *                                                                                    delay, LEAVE db
  */
 #include "analysis/whatif/whatif_private.h"
+#include "base/lookup.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -14,20 +15,26 @@
 
 /* ---- pools ---- */
 
-static bool is_same(const struct whatif_party *a, const struct whatif_party *b)
+static uint64_t key_of(const struct whatif_party *party, const char *kind)
 {
-    return a->origin == b->origin && strcmp(a->name, b->name) == 0 &&
-           strcmp(a->label, b->label) == 0;
+    uint64_t hash = hash_bytes(0, &party->origin, sizeof(party->origin));
+
+    hash = hash_bytes(hash, party->name, strlen(party->name) + 1);
+    hash = hash_bytes(hash, party->label, strlen(party->label) + 1);
+    return hash_bytes(hash, kind, strlen(kind));
 }
 
-static int64_t pool_of(struct whatif_model *model, const struct whatif_thread *thread)
+static int64_t pool_of(struct whatif_model *model, const struct whatif_thread *thread,
+                       struct lookup *pools)
 {
-    for (size_t i = 0; i < model->pool_count; i++)
-        if (is_same(&model->parties[model->pools[i].party], &model->parties[thread->party]) &&
-            strcmp(model->pools[i].kind, thread->kind) == 0)
-            return (int64_t)i;
+    uint64_t key = key_of(&model->parties[thread->party], thread->kind);
+    uint32_t found = lookup_find(pools, key);
+
+    if (found != LOOKUP_NONE)
+        return found;
     if (array_reserve(&model->pools, &model->pool_room, model->pool_count + 1,
-                      sizeof(*model->pools)) < 0)
+                      sizeof(*model->pools)) < 0 ||
+        lookup_set(pools, key, (uint32_t)model->pool_count) < 0)
         return -ENOMEM;
     struct whatif_pool *pool = &model->pools[model->pool_count];
     *pool = (struct whatif_pool){.party = thread->party, .blocking = true};
@@ -37,19 +44,25 @@ static int64_t pool_of(struct whatif_model *model, const struct whatif_thread *t
 
 static int make_pools(struct whatif_model *model)
 {
-    for (size_t i = 0; i < model->thread_count; i++) {
+    struct lookup pools = {0};
+    int result = 0;
+
+    for (size_t i = 0; i < model->thread_count && result == 0; i++) {
         struct whatif_thread *thread = &model->threads[i];
         if (!thread->works)
             continue;
-        int64_t index = pool_of(model, thread);
-        if (index < 0)
-            return -ENOMEM;
+        int64_t index = pool_of(model, thread, &pools);
+        if (index < 0) {
+            result = -ENOMEM;
+            break;
+        }
         struct whatif_pool *pool = &model->pools[index];
         pool->workers++;
         pool->blocking = pool->blocking && !thread->is_loop;
         thread->pool = (uint32_t)index;
     }
-    return 0;
+    lookup_done(&pools);
+    return result;
 }
 
 /* ---- programs ---- */
@@ -57,7 +70,8 @@ static int make_pools(struct whatif_model *model)
 struct programming {
     struct whatif_model *model;
     struct whatif_extent *extents;
-    uint32_t loop; /* thread of the loop that is at work: index + 1; 0: none */
+    uint32_t origin; /* machine on which the request was before the step */
+    uint32_t loop;   /* thread of the loop that is at work: index + 1; 0: none */
     bool failed;
 };
 
@@ -94,18 +108,27 @@ static void end_loop(struct programming *programming, uint32_t thread)
     }
 }
 
-#define HELD_LEAST 30000000u /* ns: Linux delays an acknowledgement by 40 ms, rarely longer */
+/* ns: Linux delays an acknowledgement by 40 ms, rarely longer. Between machines the way may take as long. */
+#define HELD_LEAST 30000000u
 #define HELD_MOST  60000000u
+
+static uint32_t origin_of(const struct whatif_model *model, uint32_t party)
+{
+    return model->parties[party].origin;
+}
 
 static void add_time(struct programming *programming, const struct whatif_step *step)
 {
+    const struct whatif_model *model = programming->model;
     struct whatif_op op = {
         .time = step->time - step->queued, .of = step->party, .kind = step->kind};
 
     op.type = step->kind == ELAPSED_COMPUTES ? OP_CPU
               : step->kind == ELAPSED_NO_CPU ? OP_NO_CPU
                                              : OP_DELAY;
-    op.is_held = step->kind == ELAPSED_IN_FLIGHT && op.time >= HELD_LEAST && op.time <= HELD_MOST;
+    op.is_held = step->kind == ELAPSED_IN_FLIGHT && op.time >= HELD_LEAST && op.time <= HELD_MOST &&
+                 origin_of(model, step->party) == programming->origin;
+    programming->origin = origin_of(model, step->party);
     add_op(programming, op);
 }
 
@@ -148,6 +171,7 @@ static void make_program(struct programming *programming, struct whatif_request 
     struct whatif_model *model = programming->model;
 
     request->first_op = (uint32_t)model->op_count;
+    programming->origin = origin_of(model, request->client);
     programming->loop = 0;
     whatif_extents(model, request, programming->extents);
     for (uint32_t i = 0; i < request->step_count && !programming->failed; i++) {

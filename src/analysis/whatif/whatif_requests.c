@@ -276,7 +276,8 @@ void whatif_drop_early(struct whatif_model *model)
     uint32_t early = count_early(model);
     size_t kept = 0;
 
-    if (early > model->request_count / 2)
+    model->early_stay = early > model->request_count / 2;
+    if (model->early_stay)
         return; /* too few would be left */
     for (size_t i = 0; i < model->slot_count; i++) {
         struct whatif_slot slot = model->slots[i];

@@ -7,6 +7,7 @@
  *      concern      1.5 ms        8 ms              60 ms                   what the ways take
  */
 #include "analysis/whatif/whatif_private.h"
+#include "base/covered.h"
 #include "base/lookup.h"
 
 #include <errno.h>
@@ -50,16 +51,23 @@ struct searching {
 static int name_parties(struct searching *searching)
 {
     const struct whatif_model *model = searching->model;
+    struct lookup of_name = {0};
+    int result = 0;
 
     searching->names = calloc(model->party_count + 1, sizeof(*searching->names));
     if (searching->names == NULL)
         return -ENOMEM;
-    for (uint32_t i = 0, first; i < model->party_count; i++) {
-        for (first = 0; strcmp(model->parties[first].asked, model->parties[i].asked) != 0;)
-            first++;
-        searching->names[i] = first;
+    for (uint32_t i = 0; i < model->party_count && result == 0; i++) {
+        const char *asked = model->parties[i].asked;
+        uint64_t key = hash_bytes(0, asked, strlen(asked));
+        uint32_t first = lookup_find(&of_name, key);
+        bool is_same = first != LOOKUP_NONE && strcmp(model->parties[first].asked, asked) == 0;
+        searching->names[i] = is_same ? first : i;
+        if (first == LOOKUP_NONE)
+            result = lookup_set(&of_name, key, i);
     }
-    return 0;
+    lookup_done(&of_name);
+    return result;
 }
 
 static void concern(struct searching *searching, struct candidate candidate)
@@ -137,20 +145,6 @@ static void take_flight(struct way *way, uint32_t to, uint64_t time)
         pair->time += time;
 }
 
-/* The program whose workers are entered next; the op's own, if none are. */
-static uint32_t entered_next(const struct searching *searching,
-                             const struct whatif_request *request, uint32_t at, uint32_t own)
-{
-    const struct whatif_model *model = searching->model;
-
-    for (; at < request->op_count; at++) {
-        const struct whatif_op *op = &model->ops[request->first_op + at];
-        if (op->type == OP_ENTER)
-            return searching->names[model->pools[op->of].party];
-    }
-    return own;
-}
-
 static void take_delay(struct searching *searching, const struct whatif_request *request,
                        uint32_t at)
 {
@@ -160,7 +154,7 @@ static void take_delay(struct searching *searching, const struct whatif_request 
     if (op->is_held) {
         concern(searching, (struct candidate){.kind = WHATIF_NO_HOLDBACK, .time = op->time});
     } else if (whatif_is_connecting(op)) {
-        uint32_t other = entered_next(searching, request, at, name);
+        uint32_t other = searching->names[whatif_asked_next(searching->model, request, at)];
         concern(searching, (struct candidate){
                                .kind = WHATIF_KEEP, .one = name, .other = other, .time = op->time});
     } else if (is_own_wait((enum elapsed_kind)op->kind)) {
@@ -241,30 +235,33 @@ static int find_candidates(struct searching *searching)
 #define NEXT_TO_NONE 0.001 /* of the requests' time: not tried */
 #define MOST_OF_ALL  0.9
 
-/* By how much requests are faster on average: 0.1 is 10 %. */
-static double gain_of(const struct whatif_answer *answer)
+double whatif_gain(const struct whatif_trial *trial)
 {
-    return answer->recorded.mean > 0 ? 1 - answer->then.mean / answer->recorded.mean : 0;
+    return 1 - trial->answer.then.mean / trial->answer.recorded.mean;
 }
 
 /* 0: the trial's answer is set; 1: that change cannot be made. */
 static int try_one(struct whatif_asking *asking, struct whatif_trial *trial)
 {
     struct problem ignored;
+
+    asking->tried_ops += asking->model->op_count;
     int result = whatif_asking_try(asking, &trial->change, 1, &trial->answer, &ignored);
 
     return result == -EINVAL ? 1 : result;
 }
 
-static uint32_t workers_of(const struct whatif_model *model, const char *name)
+/* The largest pool of this name. */
+static void find_workers(const struct whatif_model *model, struct whatif_trial *trial)
 {
-    uint32_t most = 0;
-
-    for (size_t i = 0; i < model->pool_count; i++)
-        if (strcmp(model->parties[model->pools[i].party].asked, name) == 0 &&
-            model->pools[i].workers > most)
-            most = model->pools[i].workers;
-    return most;
+    for (size_t i = 0; i < model->pool_count; i++) {
+        const struct whatif_pool *pool = &model->pools[i];
+        if (strcmp(model->parties[pool->party].asked, trial->change.name) != 0 ||
+            pool->workers <= trial->from)
+            continue;
+        trial->from = pool->workers;
+        trial->in_turn = pool->blocking;
+    }
 }
 
 /* As few workers as gain most of what any number would. */
@@ -272,21 +269,21 @@ static int try_replicas(struct whatif_asking *asking, struct whatif_trial *trial
 {
     uint32_t enough = (uint32_t)asking->model->slot_count;
 
-    trial->from = workers_of(asking->model, trial->change.name);
+    find_workers(asking->model, trial);
     if (trial->from == 0 || trial->from >= enough)
         return 1;
     trial->change.amount = enough;
     int result = try_one(asking, trial);
-    double best = result == 0 ? gain_of(&trial->answer) : 0;
+    double best = result == 0 ? whatif_gain(trial) : 0;
     if (result != 0 || best < SMALL)
         return result;
-    for (uint32_t n = trial->from * 2; n < enough; n *= 2) {
+    for (uint64_t n = (uint64_t)trial->from * 2; n < enough; n *= 2) {
         struct whatif_trial fewer = *trial;
-        fewer.change.amount = n;
+        fewer.change.amount = (double)n;
         result = try_one(asking, &fewer);
         if (result < 0)
             return result;
-        if (result == 0 && gain_of(&fewer.answer) >= MOST_OF_ALL * best) {
+        if (result == 0 && whatif_gain(&fewer) >= MOST_OF_ALL * best) {
             *trial = fewer;
             break;
         }
@@ -323,20 +320,20 @@ static int try_candidate(struct whatif_asking *asking, const struct candidate *c
 static int by_gain(const void *one, const void *other)
 {
     const struct whatif_trial *a = one, *b = other;
-    double x = gain_of(&a->answer), y = gain_of(&b->answer);
+    double x = whatif_gain(a), y = whatif_gain(b);
 
     return x != y ? (x < y) - (x > y) : (a->concerns < b->concerns) - (a->concerns > b->concerns);
 }
 
 static int try_all(struct searching *searching, struct whatif_asking *asking, size_t most,
-                   struct whatif_found *found)
+                   uint64_t ops_most, struct whatif_found *found)
 {
     int result = 0;
 
     found->trials = calloc(most + 1, sizeof(*found->trials));
     if (found->trials == NULL)
         return -ENOMEM;
-    for (size_t i = 0; i < searching->count && found->tried < most && result >= 0; i++) {
+    for (size_t i = 0; i < searching->count && result >= 0; i++) {
         const struct candidate *candidate = &searching->candidates[i];
         struct whatif_trial *trial = &found->trials[found->count];
         if (searching->model->parties[candidate->one].asked[0] == '\0' &&
@@ -344,9 +341,13 @@ static int try_all(struct searching *searching, struct whatif_asking *asking, si
             continue;
         if (concerns(asking, candidate) < NEXT_TO_NONE)
             break; /* and so are all after it */
+        if (found->tried == most || asking->tried_ops >= ops_most) {
+            found->left++;
+            continue;
+        }
         result = try_candidate(asking, candidate, trial);
-        found->tried++;
-        found->count += result == 0 && gain_of(&trial->answer) >= SMALL;
+        found->tried += result == 0;
+        found->count += result == 0 && whatif_gain(trial) >= SMALL;
     }
     if (found->count > 1)
         qsort(found->trials, found->count, sizeof(*found->trials), by_gain);
@@ -355,50 +356,28 @@ static int try_all(struct searching *searching, struct whatif_asking *asking, si
 
 /* ---- all of it ---- */
 
-static int by_begin(const void *one, const void *other)
+static uint64_t covered_by(const struct whatif_model *model)
 {
-    const struct whatif_request *a = *(const struct whatif_request *const *)one;
-    const struct whatif_request *b = *(const struct whatif_request *const *)other;
+    struct covered covered = {.count = 0};
 
-    return (a->begin > b->begin) - (a->begin < b->begin);
-}
-
-static int find_covered(const struct whatif_model *model, uint64_t *ret_covered)
-{
-    const struct whatif_request **in_order = calloc(model->request_count, sizeof(*in_order));
-    uint64_t until = 0;
-
-    *ret_covered = 0;
-    if (in_order == NULL)
-        return -ENOMEM;
     for (size_t i = 0; i < model->request_count; i++)
-        in_order[i] = &model->requests[i];
-    qsort(in_order, model->request_count, sizeof(*in_order), by_begin);
-    for (size_t i = 0; i < model->request_count; i++) {
-        uint64_t begin = in_order[i]->begin > until ? in_order[i]->begin : until;
-        if (in_order[i]->end > begin) {
-            *ret_covered += in_order[i]->end - begin;
-            until = in_order[i]->end;
-        }
-    }
-    free(in_order);
-    return 0;
+        covered_add(&covered, model->requests[i].begin, model->requests[i].end);
+    return covered_time(&covered);
 }
 
-int whatif_search(const struct whatif_model *model, uint32_t cpus, size_t most,
+int whatif_search(const struct whatif_model *model, uint32_t cpus, size_t most, uint64_t ops_most,
                   struct whatif_found *ret_found, struct problem *problem)
 {
     struct searching searching = {.model = model};
     struct whatif_asking asking;
     int result = whatif_asking_begin(&asking, model, cpus, problem);
 
-    *ret_found = (struct whatif_found){.now = asking.answer};
+    *ret_found = (struct whatif_found){.now = asking.answer, .cpus = cpus};
     if (result == 0) {
-        result = find_covered(model, &ret_found->covered);
+        ret_found->covered = covered_by(model);
+        result = find_candidates(&searching);
         if (result == 0)
-            result = find_candidates(&searching);
-        if (result == 0)
-            result = try_all(&searching, &asking, most, ret_found);
+            result = try_all(&searching, &asking, most, ops_most, ret_found);
         if (result == -ENOMEM)
             problem_set(problem, -ENOMEM, "out of memory");
     }

@@ -293,8 +293,10 @@ static void end_computing(struct simulation *simulation, uint32_t index)
 static void begin(struct simulation *simulation)
 {
     const struct whatif_model *model = simulation->run->model;
-    uint64_t first = model->request_count == 0 ? 0 : model->requests[0].begin;
+    uint64_t first = UINT64_MAX;
 
+    for (size_t i = 0; i < model->request_count; i++)
+        first = model->requests[i].begin < first ? model->requests[i].begin : first;
     for (size_t i = 0; i < model->pool_count; i++)
         simulation->pools[i].free = simulation->run->workers[i];
     for (uint32_t i = 0; i < model->slot_count; i++)

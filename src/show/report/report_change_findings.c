@@ -10,7 +10,6 @@ void report_say_change(const struct report *report, const struct finding *findin
     char change[CHANGE_SIZE], option[CHANGE_SIZE], of[COUNTED_SIZE + 20] = "", off[UNIT_SIZE];
     char count[COUNTED_SIZE], now[UNIT_SIZE], then[UNIT_SIZE];
 
-    (void)report;
     whatif_change_text(finding->change, change);
     whatif_option_text(&finding->change->change, option);
     show_duration(answer->recorded.median, now);
@@ -22,7 +21,8 @@ void report_say_change(const struct report *report, const struct finding *findin
     }
     report_say(content, "Prediction",
                "%s, the median latency%s would be %s instead of %s, with %.1f requests/s instead "
-               "of %.1f (dpm whatif %s; without a change the model is %s%% off).",
+               "of %.1f (dpm whatif %s%s%s; without a change the model is %s%% off).",
                change, of, then, now, answer->then.per_second, answer->recorded.per_second, option,
+               report->traces == NULL ? "" : " ", report->traces == NULL ? "" : report->traces,
                off);
 }

@@ -129,6 +129,20 @@ void show_text(const char *from, size_t size, char *to)
     *to = '\0';
 }
 
+char *shell_quote(const char *text, char *to)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "_-./+:,@%=";
+    bool quoted = text[0] == '\0' || text[strspn(text, plain)] != '\0';
+
+    if (!quoted)
+        return stpcpy(to, text);
+    *to++ = '\'';
+    for (; *text != '\0'; text++)
+        to = *text == '\'' ? stpcpy(to, "'\\''") : stpncpy(to, text, 1);
+    return stpcpy(to, "'");
+}
+
 void show_frame(const char *text, FILE *file)
 {
     for (; *text != '\0'; text++)

@@ -5,7 +5,7 @@
 
 #include "show/show.h"
 
-#define CHANGE_SIZE (2 * PROCESS_NAME_SIZE + 80)
+#define CHANGE_SIZE (8 * PROCESS_NAME_SIZE + 200) /* each ' may take four characters */
 
 /* As an option of `dpm whatif`, for a shell: --replicas 'php-fpm=20'. */
 void whatif_option_text(const struct whatif_change *change, char text[CHANGE_SIZE]);

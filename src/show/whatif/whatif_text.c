@@ -94,7 +94,7 @@ static void print_busiest(const struct whatif_model *model, const struct whatif_
             figures->busiest == 0 ? "" : "the workers of ", name, busy);
     if (figures->waiting >= 0.01) {
         show_percent((uint64_t)(figures->waiting * 1e6), 1000000, busy);
-        fprintf(file, ", and requests wait for a free worker for %s%% of theirs", busy);
+        fprintf(file, ", and requests wait for a free worker for %s%% of their latency", busy);
     }
     fputs(". ", file);
 }
@@ -136,11 +136,10 @@ static void print_trust(const struct whatif_answer *answer, uint32_t cpus, FILE 
     show_percent((uint64_t)(answer->off * 1e6), 1000000, off);
     fprintf(file, "Without a change the model is %s%% off what was recorded%s.", off,
             answer->off > OFF_MUCH ? ": do not rely on it" : "");
-    print_kept(
-        answer->no_cpu,
-        "their time in which requests had no CPU, because of other programs, stays: the gain "
-        "may be larger.",
-        file);
+    print_kept(answer->no_cpu,
+               "requests' latency without a CPU, because of other programs, stays: the gain may be "
+               "larger.",
+               file);
     print_kept(
         answer->kept,
         "the time in queues that no recorded request explains stays: the gain may be larger.",
@@ -160,6 +159,8 @@ static void print_trust(const struct whatif_answer *answer, uint32_t cpus, FILE 
         show_count(answer->left_out, count);
         fprintf(file, " %s later requests are left out.", count);
     }
+    if (answer->early_stay)
+        fputs(" Most requests may have waited for others before the recording.", file);
     if (answer->early == 1)
         fputs(
             " The first request may have waited for others before the recording, and is left out.",
@@ -245,8 +246,12 @@ static int print_found(const struct whatif_model *model, const struct whatif_fou
     show_counted(found->tried, "change", count);
     fprintf(into,
             "%s tried, one at a time; those that make requests faster by 1%% or more are shown. "
-            "CONCERNS is the part of the requests' time that a change is about. ",
+            "CONCERNS is the part of the requests' latency that a change affects. ",
             count);
+    if (found->left > 0) {
+        show_count(found->left, count);
+        fprintf(into, "%s more that concern less are not tried. ", count);
+    }
     print_busiest(model, &found->now.base, "As recorded", into);
     print_trust(&found->now, cpus, into);
     folding_end(&folding);
@@ -333,7 +338,7 @@ static json_t *trial_json(const void *context, size_t index)
 static int print_found_json(const struct whatif_model *model, const struct whatif_found *found,
                             uint32_t cpus, FILE *file)
 {
-    return json_print(json_pack("{s:o,s:o,s:o,s:f,s:f,s:f,s:o,s:o,s:o,s:o,s:o}", "requests",
+    return json_print(json_pack("{s:o,s:o,s:o,s:f,s:f,s:f,s:o,s:o,s:o,s:o,s:o,s:o}", "requests",
                                 json_count(found->now.recorded.requests), "recorded",
                                 figures_json(model, &found->now.recorded, false), "model",
                                 figures_json(model, &found->now.base, true), "off", found->now.off,

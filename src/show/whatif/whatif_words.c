@@ -10,38 +10,9 @@ static void name_text(const char *name, char text[PROCESS_NAME_SIZE])
     show_text(name == NULL ? "" : name, PROCESS_LABEL_SIZE, text);
 }
 
-/* Whether a shell takes the text as it is. */
-static bool is_plain(const char *text)
-{
-    return text[strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                             "_-+=.,:/@%")] == '\0';
-}
-
-/* In single quotes, if need be: each quote inside ends them, stands for itself, and begins them again. */
-static void add_word(const char *word, char text[CHANGE_SIZE])
-{
-    size_t used = strlen(text);
-    bool plain = is_plain(word);
-
-    for (const char *at = plain ? word : ""; *at != '\0' && used + 1 < CHANGE_SIZE; at++)
-        text[used++] = *at;
-    if (!plain)
-        text[used++] = '\'';
-    for (const char *at = plain ? "" : word; *at != '\0' && used + 6 < CHANGE_SIZE; at++) {
-        if (*at == '\'') {
-            memcpy(text + used, "'\\'", 3);
-            used += 3;
-        }
-        text[used++] = *at;
-    }
-    if (!plain)
-        text[used++] = '\'';
-    text[used] = '\0';
-}
-
 void whatif_option_text(const struct whatif_change *change, char text[CHANGE_SIZE])
 {
-    char name[PROCESS_NAME_SIZE], to[PROCESS_NAME_SIZE], value[CHANGE_SIZE];
+    char name[PROCESS_NAME_SIZE], to[PROCESS_NAME_SIZE], value[2 * PROCESS_NAME_SIZE + 40];
     const char *option = "";
 
     name_text(change->name, name);
@@ -80,24 +51,14 @@ void whatif_option_text(const struct whatif_change *change, char text[CHANGE_SIZ
         snprintf(value, sizeof(value), "%s", name);
         break;
     }
-    snprintf(text, CHANGE_SIZE, "%s", option);
-    add_word(value, text);
+    shell_quote(value, stpcpy(text, option));
 }
 
 static const char *const waited_for[ELAPSED_KIND_COUNT] = {
-    [ELAPSED_NO_CPU] = "a CPU",
     [ELAPSED_DISK] = "the disk",
     [ELAPSED_LOCK] = "locks",
     [ELAPSED_FILE_LOCK] = "file locks",
     [ELAPSED_INTERPRETER] = "Python's interpreter lock",
-    [ELAPSED_VM_STOP] = "safepoints of its JVM",
-    [ELAPSED_TIMER] = "timers",
-    [ELAPSED_LIMIT] = "time limits of calls",
-    [ELAPSED_NO_ANSWER] = "answers that do not come",
-    [ELAPSED_OUTSIDE] = "unmonitored peers",
-    [ELAPSED_OPEN] = "files to be opened",
-    [ELAPSED_INPUT] = "input and output",
-    [ELAPSED_SPACE] = "buffer space to send",
 };
 
 void whatif_change_text(const struct whatif_trial *trial, char text[CHANGE_SIZE])
@@ -115,9 +76,6 @@ void whatif_change_text(const struct whatif_trial *trial, char text[CHANGE_SIZE]
         snprintf(text, CHANGE_SIZE, "With %.0f workers of %s instead of %" PRIu32, change->amount,
                  name, trial->from);
         break;
-    case WHATIF_SPEED:
-        snprintf(text, CHANGE_SIZE, "If %s computed %g times as fast", name, change->amount);
-        break;
     case WHATIF_WAIT:
         snprintf(text, CHANGE_SIZE, "If %s did not wait for %s", name,
                  waited_for[change->wait] == NULL ? elapsed_kind_name(change->wait)
@@ -129,12 +87,7 @@ void whatif_change_text(const struct whatif_trial *trial, char text[CHANGE_SIZE]
     case WHATIF_MERGE:
         snprintf(text, CHANGE_SIZE, "If %s asked %s once for each request", name, to);
         break;
-    case WHATIF_DELAY:
-        snprintf(text, CHANGE_SIZE, "If each message between %s and %s took %g ms", name, to,
-                 change->amount / 1e6);
-        break;
-    case WHATIF_PLACE:
-        snprintf(text, CHANGE_SIZE, "With a machine of its own for %s", name);
-        break;
+    default: /* is none that a report recommends */
+        snprintf(text, CHANGE_SIZE, "Then");
     }
 }
