@@ -59,8 +59,8 @@ static int add(void *self, const struct history_event *event, struct problem *pr
 
     (void)problem;
     live->records++;
-    int result = statistics_add(live->statistics, event);
-    return result == 0 ? live_waits_add(live, event) : result;
+    int result = live_waits_add(live, event); /* first: the statistics forget who has ended */
+    return result == 0 ? statistics_add(live->statistics, event) : result;
 }
 
 struct analysis live_analysis(struct live *live)

@@ -180,7 +180,8 @@ static void raise_counter(struct live_counter *counter, const struct live_counte
 int live_counters_make(struct live *live)
 {
     for (unsigned i = 0; i < LIVE_COUNTED_SETS; i++)
-        memset(live->sets[i].sum, 0, live->sets[i].keys.count * sizeof(*live->sets[i].sum));
+        if (live->sets[i].sum != NULL)
+            memset(live->sets[i].sum, 0, live->sets[i].keys.count * sizeof(*live->sets[i].sum));
     if (add_rows(live, LIVE_PROGRAMS, LIVE_COUNTED_PROGRAMS) < 0 ||
         add_rows(live, LIVE_CONTAINERS, LIVE_COUNTED_CONTAINERS) < 0 ||
         add_rows(live, LIVE_MACHINES, LIVE_COUNTED_MACHINES) < 0 || add_pairs(live) < 0 ||

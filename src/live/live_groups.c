@@ -46,8 +46,7 @@ static struct live_row *row_of(struct live *live, enum live_table table, enum co
     return row;
 }
 
-/* The wait of the processes that takes most of their time. */
-static void choose_wait(struct live_row *group)
+void live_choose_wait(struct live_row *group)
 {
     unsigned most = ELAPSED_UNKNOWN;
 
@@ -80,7 +79,7 @@ int live_groups_make(struct live *live)
             add(row, &live->all[LIVE_PROCESSES].at[i]);
         }
         for (size_t i = 0; i < all->count; i++)
-            choose_wait(&all->at[i]);
+            live_choose_wait(&all->at[i]);
     }
     return 0;
 }
