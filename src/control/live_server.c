@@ -43,12 +43,57 @@ int live_server_read_token(const char *path, char token[LIVE_TOKEN_SIZE], struct
 #ifdef DPM_HAS_MICROHTTPD
 
 #include <arpa/inet.h>
+#include <dlfcn.h>
 #include <microhttpd.h>
 #include <pthread.h>
 
 #define CONNECTIONS_MOST 16
 #define PATIENCE         10 /* s */
 #define BLOCK            16384
+
+/* ---- the library ---- */
+
+/* It brings a library of cryptography, which no other command needs: it is loaded when a server starts. Its SONAME is the same
+ * in all releases that have it. */
+#define LIBRARY "libmicrohttpd.so.12"
+#define PACKAGE "libmicrohttpd12" /* since Debian 13 a name that libmicrohttpd12t64 provides */
+
+#define MHD_FUNCTIONS(F)                                                                           \
+    F(add_response_header)                                                                         \
+    F(create_response_from_buffer)                                                                 \
+    F(create_response_from_callback)                                                               \
+    F(destroy_response)                                                                            \
+    F(get_connection_info)                                                                         \
+    F(get_daemon_info)                                                                             \
+    F(lookup_connection_value)                                                                     \
+    F(queue_response)                                                                              \
+    F(start_daemon)                                                                                \
+    F(stop_daemon)
+
+static struct {
+#define MHD_MEMBER(name) __typeof__(MHD_##name) *name;
+    MHD_FUNCTIONS(MHD_MEMBER)
+#undef MHD_MEMBER
+} mhd;
+
+static int load_library(struct problem *problem)
+{
+    void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+
+    if (library == NULL)
+        return problem_set(
+            problem, -ELIBACC,
+            "metrics need the library libmicrohttpd: apt-get install " PACKAGE " (%s)", dlerror());
+#define FIND(name)                                                                                 \
+    *(void **)&mhd.name = dlsym(library, "MHD_" #name);                                            \
+    if (mhd.name == NULL)                                                                          \
+        return problem_set(problem, -ELIBACC, "libmicrohttpd cannot be used: %s", dlerror());
+    MHD_FUNCTIONS(FIND)
+#undef FIND
+    return 0;
+}
+
+/* ---- the server ---- */
 
 /* What several answers may share. */
 struct page {
@@ -116,25 +161,25 @@ static void end_answer(void *context)
 static enum MHD_Result send_text(struct MHD_Connection *connection, unsigned status,
                                  const char *text)
 {
-    struct MHD_Response *response = MHD_create_response_from_buffer(
+    struct MHD_Response *response = mhd.create_response_from_buffer(
         strlen(text), (void *)(uintptr_t)text, MHD_RESPMEM_PERSISTENT);
 
     if (response == NULL)
         return MHD_NO;
-    MHD_add_response_header(response, "Content-Type", "text/plain; charset=utf-8");
+    mhd.add_response_header(response, "Content-Type", "text/plain; charset=utf-8");
     if (status == MHD_HTTP_UNAUTHORIZED)
-        MHD_add_response_header(response, "WWW-Authenticate", "Bearer");
+        mhd.add_response_header(response, "WWW-Authenticate", "Bearer");
     if (status == MHD_HTTP_METHOD_NOT_ALLOWED)
-        MHD_add_response_header(response, "Allow", "GET, HEAD");
-    enum MHD_Result result = MHD_queue_response(connection, status, response);
-    MHD_destroy_response(response);
+        mhd.add_response_header(response, "Allow", "GET, HEAD");
+    enum MHD_Result result = mhd.queue_response(connection, status, response);
+    mhd.destroy_response(response);
     return result;
 }
 
 static enum live_format format_for(struct MHD_Connection *connection)
 {
     const char *accepts =
-        MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_ACCEPT);
+        mhd.lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_ACCEPT);
 
     return accepts != NULL && strstr(accepts, "application/openmetrics-text") != NULL
                ? LIVE_OPENMETRICS
@@ -165,15 +210,15 @@ static enum MHD_Result send_metrics(struct live_server *server, struct MHD_Conne
     }
     *answer = (struct answer){server, page, clock_now(CLOCK_MONOTONIC) + PATIENCE * 1000000000ull};
     struct MHD_Response *response =
-        MHD_create_response_from_callback(page->size, BLOCK, read_answer, answer, end_answer);
+        mhd.create_response_from_callback(page->size, BLOCK, read_answer, answer, end_answer);
     if (response == NULL) {
         end_answer(answer);
         return MHD_NO;
     }
-    MHD_add_response_header(response, "Content-Type", types[format]);
-    MHD_add_response_header(response, "Cache-Control", "no-store");
-    enum MHD_Result result = MHD_queue_response(connection, MHD_HTTP_OK, response);
-    MHD_destroy_response(response);
+    mhd.add_response_header(response, "Content-Type", types[format]);
+    mhd.add_response_header(response, "Cache-Control", "no-store");
+    enum MHD_Result result = mhd.queue_response(connection, MHD_HTTP_OK, response);
+    mhd.destroy_response(response);
     return result;
 }
 
@@ -193,7 +238,7 @@ static bool are_equal(const char *asked, const char *token)
 static bool has_token(const struct live_server *server, struct MHD_Connection *connection)
 {
     const char *given =
-        MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_AUTHORIZATION);
+        mhd.lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_AUTHORIZATION);
     static const char scheme[] = "Bearer ";
 
     return given != NULL && strncasecmp(given, scheme, sizeof(scheme) - 1) == 0 &&
@@ -204,7 +249,7 @@ static bool has_token(const struct live_server *server, struct MHD_Connection *c
 static bool names_this_host(struct MHD_Connection *connection)
 {
     const char *host =
-        MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_HOST);
+        mhd.lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_HOST);
     static const char *const names[] = {"localhost", "127.0.0.1", "[::1]"};
 
     for (size_t i = 0; host != NULL && i < ARRAY_SIZE(names); i++) {
@@ -255,7 +300,7 @@ struct reader {
 static struct reader *reader_of(struct MHD_Connection *connection)
 {
     const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+        mhd.get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
 
     return info == NULL ? NULL : info->socket_context;
 }
@@ -293,7 +338,7 @@ static void connected(void *context, struct MHD_Connection *connection, void **s
 
 static uint16_t port_of(struct MHD_Daemon *daemon)
 {
-    const union MHD_DaemonInfo *info = MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_BIND_PORT);
+    const union MHD_DaemonInfo *info = mhd.get_daemon_info(daemon, MHD_DAEMON_INFO_BIND_PORT);
 
     return info == NULL ? 0 : info->port;
 }
@@ -306,20 +351,25 @@ int live_server_start(const struct sockaddr *address, const char *token,
 
     if (server == NULL)
         return problem_set(problem, -ENOMEM, "out of memory");
+    int error = load_library(problem);
+    if (error < 0) {
+        free(server);
+        return error;
+    }
     pthread_mutex_init(&server->mutex, NULL);
     if (token != NULL)
         snprintf(server->token, sizeof(server->token), "%s", token);
     if (address->sa_family == AF_INET6)
         flags |= MHD_USE_IPv6;
     errno = 0;
-    server->daemon = MHD_start_daemon(
+    server->daemon = mhd.start_daemon(
         flags, 0, NULL, NULL, handle, server, MHD_OPTION_SOCK_ADDR, address,
         MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS_MOST, MHD_OPTION_CONNECTION_TIMEOUT,
         (unsigned)PATIENCE, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)32768,
         MHD_OPTION_NOTIFY_COMPLETED, completed, server, MHD_OPTION_NOTIFY_CONNECTION, connected,
         server, MHD_OPTION_END);
     if (server->daemon == NULL) {
-        int error = errno == 0 ? EIO : errno;
+        error = errno == 0 ? EIO : errno;
         live_server_stop(server);
         return problem_set(problem, -error, "cannot listen: %s", strerror(error));
     }
@@ -357,7 +407,7 @@ void live_server_stop(struct live_server *server)
     if (server == NULL)
         return;
     if (server->daemon != NULL)
-        MHD_stop_daemon(server->daemon);
+        mhd.stop_daemon(server->daemon);
     for (unsigned i = 0; i < LIVE_FORMATS; i++)
         release(server->pages[i]);
     pthread_mutex_destroy(&server->mutex);

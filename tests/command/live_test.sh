@@ -91,6 +91,19 @@ stop
 check_equal "a signal ends it in order" 0 $?
 kill $slow 2> /dev/null
 
+# ---- the library, which is loaded when a server starts ----
+
+check_equal "no other command loads libmicrohttpd" 0 "$(ldd "$dpm" | grep -c microhttpd)"
+library=$(ldconfig -p | sed -n 's/.*libmicrohttpd\.so\.12 .* => //p' | head -n 1)
+if unshare --mount true 2> err; then
+    : > nothing
+    unshare --mount sh -c 'mount --bind nothing "$1" && exec "$2" live --port 0 alpha' - "$library" "$dpm" 2> err
+    check_equal "without it nothing is served" 1 $?
+    check "... with what to install" grep -q '^dpm: metrics need the library libmicrohttpd: apt-get install libmicrohttpd12 ' err
+else
+    skip "without it nothing is served" "$(cat err)"
+fi
+
 # ---- labels that stay few ----
 
 mkdir many
