@@ -50,6 +50,19 @@ static int parse_address(const struct live_command_options *options, union addre
     return -EINVAL;
 }
 
+/* As in a URL, in the form that a reader's program makes of it. */
+static void address_text(const union address *address, char text[INET6_ADDRSTRLEN + 2])
+{
+    bool six = address->any.sa_family == AF_INET6;
+    char plain[INET6_ADDRSTRLEN] = "";
+
+    (void)inet_ntop(address->any.sa_family,
+                    six ? (const void *)&address->six.sin6_addr
+                        : (const void *)&address->four.sin_addr,
+                    plain, sizeof(plain));
+    snprintf(text, INET6_ADDRSTRLEN + 2, six ? "[%s]" : "%s", plain);
+}
+
 static bool is_loopback(const union address *address)
 {
     return address->any.sa_family == AF_INET ? ntohl(address->four.sin_addr.s_addr) >> 24 == 127
@@ -128,16 +141,15 @@ static int start(const struct live_command_options *options, struct live_server 
     int result = 0;
 
     (void)parse_address(options, &address);
+    address_text(&address, where);
     if (options->token != NULL)
         result = live_server_read_token(options->token, token, problem);
     if (result == 0)
-        result = live_server_start(&address.any, options->token == NULL ? NULL : token, ret_server,
-                                   &port, problem);
+        result = live_server_start(&address.any, where, options->token == NULL ? NULL : token,
+                                   ret_server, &port, problem);
     explicit_bzero(token, sizeof(token));
     if (result < 0)
         return result;
-    snprintf(where, sizeof(where), address.any.sa_family == AF_INET6 ? "[%s]" : "%s",
-             options->listen == NULL ? "127.0.0.1" : options->listen);
     command_say("metrics of %s: http://%s:%u/metrics%s", options->operand.subject, where, port,
                 options->token == NULL ? "" : ", with the token");
     return 0;

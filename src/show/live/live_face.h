@@ -20,7 +20,7 @@ int show_live_json(const struct live_snapshot *snapshot, uint64_t dropped, FILE 
 /* What the server of metrics counts of itself. */
 struct live_served {
     uint64_t scrapes;
-    uint64_t dropped; /* readers that were too slow, or too many */
+    uint64_t dropped; /* connections that ended without an answer: too slow, or cut by the reader */
 };
 
 /* Prints all metrics of an engine that counts (live_count), as OpenMetrics 1.0 (`open`), or in the text format 0.0.4 of

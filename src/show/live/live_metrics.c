@@ -278,7 +278,7 @@ static void print_recording(const struct live_snapshot *snapshot, const struct l
     fputc('\n', out->file);
     print_time("dpm_live_cpu_seconds", "CPU time of this program", snapshot->reader, out);
     print_count("dpm_live_scrapes", "Answers to requests for these metrics", served->scrapes, out);
-    print_count("dpm_live_dropped_readers", "Readers that were too slow, or too many",
+    print_count("dpm_live_dropped_readers", "Connections that ended without an answer",
                 served->dropped, out);
 }
 
