@@ -226,6 +226,14 @@ static void check_elapsed(struct tape *tapes)
     history_free(history);
 }
 
+static void keep_name(const char *name, size_t size, char *to)
+{
+    size_t length = strnlen(name, size);
+
+    memcpy(to, name, length);
+    to[length] = '\0';
+}
+
 /* Snapshots, whenever a tape pauses: what intervals say of waits adds up. */
 static void check_live(struct tape *tapes)
 {
@@ -237,7 +245,7 @@ static void check_live(struct tape *tapes)
 
     PROMISE(live_new(history, &live) == 0);
     const struct analysis analysis = live_analysis(live);
-    live_count(live);
+    live_count(live, keep_name);
     do {
         result = analyses_read(history, &analysis, 1, &problem);
         PROMISE(result == SOURCE_END || result == SOURCE_NONE_YET);

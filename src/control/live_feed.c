@@ -3,6 +3,7 @@
 #include "control/live_feed.h"
 
 #include "analysis/analysis.h"
+#include "show/show.h"
 #include "trace/trace.h"
 
 #include <dirent.h>
@@ -270,7 +271,7 @@ int live_feed_open(struct live_feed *feed, const struct live_feed_options *optio
     if (result == 0 && options->hides)
         identities_hide_secrets(history_share_identities(feed->history));
     if (result == 0 && options->counts)
-        live_count(feed->live);
+        live_count(feed->live, show_text);
     return result;
 }
 

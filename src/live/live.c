@@ -319,7 +319,7 @@ int live_take(struct live *live, uint32_t origins, uint64_t time, bool last)
         result = choose_all(live, snapshot);
     if (result == 0)
         result = describe_machines(live, origins, time, snapshot);
-    if (result == 0 && live->counts)
+    if (result == 0 && live->label != NULL)
         result = live_counters_make(live);
     if (result < 0) {
         free_snapshot(snapshot);

@@ -208,8 +208,8 @@ size_t live_kept(const struct live *live);
  * of a set have a counter each, and all later ones share the last, "others".
  */
 enum live_counted {
-    LIVE_COUNTED_PROGRAMS,
-    LIVE_COUNTED_CONTAINERS,
+    LIVE_COUNTED_PROGRAMS,   /* of a machine ... */
+    LIVE_COUNTED_CONTAINERS, /* ... */
     LIVE_COUNTED_MACHINES,
     LIVE_COUNTED_PAIRS, /* of programs: messages from one to the other */
     LIVE_COUNTED_CALLS, /* ... requests, from the client's to the server's */
@@ -231,13 +231,16 @@ struct live_counter {
     char
         name[LIVE_NAME_SIZE]; /* of the program ...; of pairs and calls, the sender's or client's */
     char other
-        [LIVE_NAME_SIZE]; /* the receiver's or server's: a program, or an address that is not monitored */
+        [LIVE_NAME_SIZE]; /* the machine; the receiver or server: a program, or an unmonitored address */
     uint64_t so_far[LIVE_VALUES];
     struct live_times served, asked; /* of calls: as the server and as the client has timed them */
 };
 
-/* From now on each snapshot counts. */
-void live_count(struct live *live);
+/* Makes a label of at most `size` bytes of a name, and a NUL: never longer than the name. */
+typedef void live_label(const char *name, size_t size, char *to);
+
+/* From now on each snapshot counts. Names with the same label are one. */
+void live_count(struct live *live, live_label *label);
 
 /* As of the latest snapshot. */
 const struct live_counter *live_counters(const struct live *live, enum live_counted set,

@@ -118,7 +118,7 @@ struct live_set {
 
 struct live {
     struct history *history;
-    bool counts;
+    live_label *label; /* NULL: nothing is counted */
     struct live_set sets[LIVE_COUNTED_SETS];
     struct statistics *statistics;
     struct live_waits waits;
@@ -184,5 +184,9 @@ void live_counters_done(struct live *live);
 
 /* Fills the groups in live->all from its processes. Returns 0 or -ENOMEM. */
 int live_groups_make(struct live *live);
+
+/* The name of a row of a group, and that of its machine (NULL: not wanted): the row's own name has both. */
+void live_group_names(const struct live *live, enum live_table table, size_t index,
+                      char name[NAME_SIZE], char machine[NAME_SIZE]);
 
 #endif

@@ -52,6 +52,8 @@ check_equal "... messages and bytes are those of dpm stats" \
 check_equal "... every line is a comment, or a name and a number" 0 \
     "$(LC_ALL=C grep -cvE '^#|^[a-z_]+(\{([a-z]+="([^"\\]|\\.)*",?)*\})? [0-9.]+$' metrics)"
 check_equal "... no pid, and no command line, is in it" 0 "$(grep -c -e 'pid=' -e 'command=' metrics)"
+check_equal "... each has labels of its own, whatever names hold" "" "$(sed '/^#/d; s/ [^ ]*$//' metrics | sort | uniq -d)"
+check "... a program's name, and that of its machine" grep -q '^dpm_program_sent_messages_total{program="[^"@]*",machine="alpha"} ' metrics
 check_equal "... the metrics of a service graph" \
     "traces_service_graph_request_client_seconds
 traces_service_graph_request_failed_total
@@ -134,7 +136,9 @@ has_many() {
     curl -sf "$url" > metrics && grep -q '^dpm_program_sent_messages_total' metrics
 }
 check "of 2,000 processes there are few metrics" wait_for 60 has_many
-check "... at most 201 of each" sh -c 'test "$(sed "s/{.*//" metrics | sort | uniq -c | sort -rn | awk "!/bucket/ && !/#/ { print \$1; exit }")" -le 402'
+check_equal "... 201 of each at most, but kinds of waits and buckets" 201 \
+    "$(grep -v -e '^#' -e _bucket -e wait_seconds metrics | sed 's/{.*//' | sort | uniq -c | sort -rn | awk 'NR == 1 { print $1 }')"
+check_equal "... each with labels of its own" "" "$(sed '/^#/d; s/ [^ ]*$//' metrics | sort | uniq -d)"
 stop
 
 # ---- who may read from elsewhere ----

@@ -75,7 +75,7 @@ live=$!
 check "dpm live says where it serves" wait_for 60 grep -q '^dpm: metrics of load: http://127.0.0.1:[0-9]*/metrics$' live.err
 url=$(sed -n 's/^dpm: metrics of load: //p' live.err)
 has_metrics() {
-    curl -sf "$url" > metrics && grep -q '^dpm_program_sent_messages_total{program="load"} [1-9]' metrics
+    curl -sf "$url" > metrics && grep -q '^dpm_program_sent_messages_total{program="load",machine="[^"]*"} [1-9]' metrics
 }
 check "... metrics of what runs" wait_for 60 has_metrics
 programs_of $live > programs

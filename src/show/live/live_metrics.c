@@ -4,7 +4,7 @@
  *
  *      # TYPE dpm_program_cpu_seconds counter
  *      # UNIT dpm_program_cpu_seconds seconds
- *      dpm_program_cpu_seconds_total{program="redis-server"} 12.53
+ *      dpm_program_cpu_seconds_total{program="redis-server",machine="web1"} 12.53
  */
 #include "show/live/live_face.h"
 
@@ -75,8 +75,8 @@ static const struct {
     const char *label, *other; /* NULL: none */
     enum live_table like;      /* which values there are */
 } sets[LIVE_COUNTED_CALLS] = {
-    [LIVE_COUNTED_PROGRAMS] = {"dpm_program", "program", NULL, LIVE_PROGRAMS},
-    [LIVE_COUNTED_CONTAINERS] = {"dpm_container", "container", NULL, LIVE_CONTAINERS},
+    [LIVE_COUNTED_PROGRAMS] = {"dpm_program", "program", "machine", LIVE_PROGRAMS},
+    [LIVE_COUNTED_CONTAINERS] = {"dpm_container", "container", "machine", LIVE_CONTAINERS},
     [LIVE_COUNTED_MACHINES] = {"dpm_machine", "machine", NULL, LIVE_MACHINES},
     [LIVE_COUNTED_PAIRS] = {"dpm_pair", "from", "to", LIVE_PAIRS},
 };
@@ -128,7 +128,7 @@ static void print_waits(const struct live *live, const struct output *out)
             if (counters[i].so_far[LIVE_WAITS + kind] == 0)
                 continue;
             fputs("dpm_program_wait_seconds_total{", out->file);
-            print_labels(&counters[i], "program", NULL, out);
+            print_labels(&counters[i], "program", "machine", out);
             fprintf(out->file, ",kind=\"%s\"} ", elapsed_kind_key((enum elapsed_kind)kind));
             print_seconds(counters[i].so_far[LIVE_WAITS + kind], out);
             fputc('\n', out->file);
