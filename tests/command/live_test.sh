@@ -38,6 +38,14 @@ for seed in 1 2; do
     rm -rf generated
 done
 
+# ---- lines of JSON that cannot be written ----
+
+"$dpm" stats --interval 10ms --json alpha > /dev/full 2> err
+check_equal "a line that cannot be written is an error" 1 $?
+check "... which is named" grep -qx 'dpm: cannot write standard output: No space left on device' err
+"$dpm" stats --interval 10ms --json alpha 2> err | head -c 1 > /dev/null
+check_equal "... but no reader that goes away" "" "$(cat err)"
+
 # ---- a trace ----
 
 serve alpha alpha
@@ -107,7 +115,10 @@ stop
 check_equal "a signal ends it in order" 0 $?
 
 serve alpha --listen 127.0.0.2 alpha
-check_equal "another address of loopback is served as it is printed" 200 "$(status "$url")"
+is_served() {
+    [ "$(status "$url")" = 200 ]
+}
+check "another address of loopback is served as it is printed" wait_for 60 is_served
 check "... with that address" sh -c 'case $1 in http://127.0.0.2:*) ;; *) false ;; esac' - "$url"
 "$dpm" live --listen 127.0.0.2 --port "$(echo "$url" | sed 's/.*:\([0-9]*\).*/\1/')" alpha 2> err
 check_equal "a port that is in use" 1 $?
