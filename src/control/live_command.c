@@ -126,7 +126,7 @@ static int serve(struct live_feed *feed, struct live_server *server, int signals
         if ((file.revents & POLLIN) != 0 && told_to_end(signals))
             return 0;
         result = live_feed_step(feed, problem);
-        if ((result > 0 || ended) && publish(feed, server) < 0)
+        if ((result > 0 || ended) && live_feed_is_current(feed) && publish(feed, server) < 0)
             result = problem_set(problem, -ENOMEM, "out of memory for the metrics");
     }
     return result;

@@ -212,7 +212,7 @@ static int find_begin(struct live_feed *feed, struct problem *problem)
     }
     if (feed->begin == INT64_MAX)
         feed->begin = 0;
-    feed->position = feed->taken = feed->begin;
+    feed->position = feed->begin;
     return result;
 }
 
@@ -375,6 +375,7 @@ static int step_growing(struct live_feed *feed, struct problem *problem)
         now = clock_now(CLOCK_MONOTONIC);
     } while (result == SOURCE_NONE_YET && next != INT64_MAX && now - begin < STEP_MOST);
     feed->catches_up = next != INT64_MAX;
+    feed->caught_up |= !feed->catches_up;
     if (result < 0)
         return result;
     if (result == SOURCE_END)
@@ -453,6 +454,16 @@ void live_feed_hold(struct live_feed *feed, bool held)
 void live_feed_set_pace(struct live_feed *feed, double pace)
 {
     feed->options.pace = pace;
+}
+
+bool live_feed_catches_up(const struct live_feed *feed)
+{
+    return reads_traces(feed) && feed->kind == FEED_GROWING && !feed->ended && feed->catches_up;
+}
+
+bool live_feed_is_current(const struct live_feed *feed)
+{
+    return !reads_traces(feed) || feed->kind != FEED_GROWING || feed->ended || feed->caught_up;
 }
 
 bool live_feed_records(const struct live_feed *feed)

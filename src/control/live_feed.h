@@ -50,9 +50,9 @@ struct live_feed {
     uint64_t joined;  /* ... and when the latest was found */
     int64_t begin;    /* wall clock, ns: of the first record */
     int64_t position; /* ... up to which gates are open */
-    int64_t taken;    /* ... of the latest snapshot */
     uint64_t moved;   /* CLOCK_MONOTONIC: when `position` was set */
-    bool catches_up;  /* what was recorded before is read first */
+    bool catches_up;  /* what was recorded before is read first; ... */
+    bool caught_up;   /* ... or was, once */
     /* processes */
     struct recording_options recording_options;
     struct recording recording;
@@ -80,6 +80,12 @@ void live_feed_hold(struct live_feed *feed, bool held);
 
 /* Of a finished trace. */
 void live_feed_set_pace(struct live_feed *feed, double pace);
+
+/* Whether a trace that grows has more than could be read so far. */
+bool live_feed_catches_up(const struct live_feed *feed);
+
+/* Whether snapshots are of what happens: not before a trace that grows was read up to its end once. */
+bool live_feed_is_current(const struct live_feed *feed);
 
 /* Whether it meters processes. */
 bool live_feed_records(const struct live_feed *feed);

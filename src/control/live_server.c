@@ -232,7 +232,8 @@ static enum MHD_Result send_metrics(struct live_server *server, struct MHD_Conne
     pthread_mutex_unlock(&server->mutex);
     if (page == NULL) {
         free(answer);
-        return send_text(connection, MHD_HTTP_SERVICE_UNAVAILABLE, "Nothing was read yet.\n");
+        return send_text(connection, MHD_HTTP_SERVICE_UNAVAILABLE,
+                         "The records are still being read: ask again soon.\n");
     }
     *answer = (struct answer){server, page};
     struct MHD_Response *response =

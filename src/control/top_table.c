@@ -317,8 +317,10 @@ static void change_text(unsigned value, const struct live_snapshot *snapshot,
         return;
     }
     double scale = moment ? 1 : 1e9;
-    double now = (double)row->interval[value] * scale / (moment ? 1 : (double)snapshot->length);
-    double then = (double)was->interval[value] * scale / (moment ? 1 : (double)before->length);
+    double now =
+        (double)live_row_value(row, value, false) * scale / (moment ? 1 : (double)snapshot->length);
+    double then =
+        (double)live_row_value(was, value, false) * scale / (moment ? 1 : (double)before->length);
     show_live_change(value, (now - then) / ((double)snapshot->length / 1e9), text);
 }
 
@@ -328,18 +330,14 @@ static void cell_text(const struct top_look *look, unsigned value,
 {
     enum live_table table = views[look->view].table;
     bool is_quantile = value == LIVE_MEDIAN || value == LIVE_P99;
-    const uint64_t *values = look->so_far ? row->so_far : row->interval;
+    uint64_t amount = live_row_value(row, value, look->so_far);
 
-    if (is_quantile && (row->rows != 1 || values[value] == 0))
+    if (is_quantile && (row->rows != 1 || amount == 0))
         strcpy(text, "-");
     else if (look->changes && row->key != 0)
         change_text(value, snapshot, before, row, table, text);
     else
-        show_live_value(value,
-                        value == LIVE_CPU && !look->so_far
-                            ? row->interval[LIVE_CPU] - row->interval[LIVE_CPU_EARLIER]
-                            : values[value],
-                        look->so_far ? 0 : snapshot->length, text);
+        show_live_value(value, amount, look->so_far ? 0 : snapshot->length, text);
 }
 
 static void make_row(const struct top_look *look, const struct live_snapshot *snapshot,
@@ -416,6 +414,9 @@ static void add_cost(struct line *line, const char *before, uint64_t ns, uint64_
     add(line, cost);
 }
 
+/* A recorder of a machine where nothing happens writes each 14 s. */
+#define SILENCE 20000000000u /* ns */
+
 static void add_machine(struct line *line, const struct live_machine *machine)
 {
     char share[UNIT_SIZE], made[160], name[sizeof(machine->name) + 1], ago[UNIT_SIZE];
@@ -429,9 +430,9 @@ static void add_machine(struct line *line, const struct live_machine *machine)
     if (machine->ended && !machine->complete) {
         snprintf(made, sizeof(made), "   %s: gone", name);
         add(line, made);
-    } else if (!machine->ended && machine->last != UINT64_MAX && machine->last > 3000000000u) {
+    } else if (!machine->ended && machine->last != UINT64_MAX && machine->last > SILENCE) {
         show_duration(machine->last, ago);
-        snprintf(made, sizeof(made), "   %s: late, %s", name, ago);
+        snprintf(made, sizeof(made), "   %s: no records for %s", name, ago);
         add(line, made);
     }
 }
@@ -474,7 +475,6 @@ void top_details(const struct live_snapshot *snapshot, const struct live_row *ro
             break;
         told[most] = true;
         const struct live_wait wait = {
-
             .kind = (enum elapsed_kind)most, .time = UINT64_MAX, .call = NO_SYSTEM_CALL};
         char named[LIVE_WAIT_SIZE];
         show_live_wait(&wait, named);

@@ -83,6 +83,8 @@ struct live_origin {
     bool seen;
     uint64_t latest;   /* its clock, ns */
     uint64_t boundary; /* its clock: when the interval began */
+    uint64_t looked;   /* `latest`, at the latest snapshot at which that was new ... */
+    uint64_t arrived;  /* ... CLOCK_MONOTONIC */
 };
 
 struct live_waits {

@@ -63,6 +63,16 @@ void live_row_add(struct live_row *sum, const struct live_row *row)
     }
 }
 
+uint64_t live_row_value(const struct live_row *row, unsigned value, bool so_far)
+{
+    uint64_t amount = so_far ? row->so_far[value] : row->interval[value];
+    uint64_t earlier = row->interval[LIVE_CPU_EARLIER];
+
+    if (value != LIVE_CPU || so_far)
+        return amount;
+    return amount > earlier ? amount - earlier : 0;
+}
+
 /* ---- names, keys ---- */
 
 static uint64_t hash_text(uint64_t hash, const char *text)

@@ -3,7 +3,7 @@
  * live_face.h: snapshots as lines of JSON, as metrics, and as words and figures for screens.
  *
  *      struct live_snapshot --+--> {"time": {...}, "interval": {...}, "trace": {...}, "processes": [...] ...}
- *                             +--> dpm_process_cpu_seconds_total{process="redis-server",pid="4711"} 12.5
+ *                             +--> dpm_program_cpu_seconds_total{program="redis-server",machine="web1"} 12.5
  *                             '--> redis-server[4711]   87%   98,113/s   message of redis-benchmark[4720]
  */
 #ifndef DPM_LIVE_FACE_H

@@ -242,7 +242,7 @@ static void print_states(const struct live_snapshot *snapshot, const struct outp
     char name[sizeof(snapshot->machines->name)];
 
     print_head("dpm_recording_silent_seconds", "gauge", "seconds",
-               "Time since the latest record of a machine, as of the latest snapshot", out);
+               "Time since a record of a machine came, as of the latest snapshot", out);
     for (size_t i = 0; i < snapshot->machine_count; i++) {
         const struct live_machine *machine = &snapshot->machines[i];
         if (machine->last == UINT64_MAX)
