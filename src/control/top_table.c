@@ -4,6 +4,7 @@
 
 #include "show/live/live_face.h"
 #include "show/show.h"
+#include "show/text/terminal.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -156,20 +157,8 @@ size_t top_rows(const struct top_look *look, const struct live_snapshot *snapsho
 
 /* ---- lines ---- */
 
-/* The bytes of the first `columns` characters; *ret_columns: how many there are. */
-static size_t bytes_of(const char *text, size_t columns, size_t *ret_columns)
-{
-    size_t at = 0, seen = 0;
-
-    while (text[at] != '\0' && seen < columns) {
-        at++;
-        while ((text[at] & 0xc0) == 0x80)
-            at++;
-        seen++;
-    }
-    *ret_columns = seen;
-    return at;
-}
+/* Bytes of a line without the blanks that fill it: characters may take many bytes and no column. */
+#define BYTES_MOST (TOP_LINE_SIZE - 1 - TOP_WIDTH_MOST)
 
 void top_fit(const char *text, size_t width, bool fill, char line[TOP_LINE_SIZE])
 {
@@ -177,7 +166,9 @@ void top_fit(const char *text, size_t width, bool fill, char line[TOP_LINE_SIZE]
 
     if (width > TOP_WIDTH_MOST)
         width = TOP_WIDTH_MOST;
-    size = bytes_of(text, width, &columns);
+    size = text_fitting(text, width, &columns);
+    if (size > BYTES_MOST)
+        size = columns = 0;
     memcpy(line, text, size);
     for (; fill && columns < width; columns++)
         line[size++] = ' ';
@@ -200,8 +191,10 @@ static struct line line_begin(char text[TOP_LINE_SIZE], size_t width)
 
 static void add(struct line *line, const char *text)
 {
-    size_t columns, size = bytes_of(text, line->width - line->columns, &columns);
+    size_t columns, size = text_fitting(text, line->width - line->columns, &columns);
 
+    if (line->size + size > BYTES_MOST)
+        return;
     memcpy(line->text + line->size, text, size);
     line->size += size;
     line->columns += columns;
@@ -214,7 +207,7 @@ static void add_cell(struct line *line, const char *text, size_t width, bool rig
     char cell[TOP_LINE_SIZE];
     size_t columns;
 
-    (void)bytes_of(text, width, &columns);
+    (void)text_fitting(text, width, &columns);
     for (size_t i = columns; right && i < width; i++)
         add(line, " ");
     top_fit(text, width, !right, cell);
@@ -289,7 +282,8 @@ static void name_row(enum top_view view, const struct live_row *row, size_t widt
     }
     size_t part = width > 3 ? (width - 3) / 2 : 1;
     show_live_name(row->name, part, one);
-    show_live_name(row->other, width > 3 + strlen(one) ? width - 3 - strlen(one) : 1, other);
+    show_live_name(row->other, width > 3 + text_width(one) ? width - 3 - text_width(one) : 1,
+                   other);
     add(&line, one);
     add(&line, " > ");
     add(&line, other);
