@@ -157,8 +157,12 @@ static int start(const struct live_command_options *options, struct live_server 
 
 static int live(const struct live_command_options *options, int signals)
 {
-    struct live_feed_options wish = {
-        .interval = options->interval, .pace = 1, .stop = signals, .counts = true, .hides = true};
+    struct live_feed_options wish = {.interval = options->interval,
+                                     .pace = 1,
+                                     .stop = signals,
+                                     .counts = true,
+                                     .hides = true,
+                                     .say = say_line};
     struct live_feed feed = {0};
     struct live_server *server = NULL;
     struct problem problem;

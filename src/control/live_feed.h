@@ -30,6 +30,9 @@ struct live_feed_options {
         *folder; /* of copies that others may join; NULL: none. Then there may be no traces yet */
     int stop;    /* descriptor that is readable when opening is to end; -1: none */
     struct acquiring acquiring;
+    /* says what cannot be seen; NULL: nothing is said */
+    void (*say)(const char *line, void *context);
+    void *say_context;
     bool counts; /* live_count */
     bool hides;  /* others see it: passwords in command lines are hidden */
 };
@@ -57,10 +60,12 @@ struct live_feed {
     struct recording_options recording_options;
     struct recording recording;
     struct meter_begun begun;
-    bool looks;   /* for new processes */
-    uint64_t due; /* CLOCK_MONOTONIC: the next snapshot */
-    bool held;    /* no snapshots, and no playback */
-    bool ended;   /* the last snapshot was made */
+    bool looks; /* for new processes, or new traces in the folder */
+    uint64_t
+        overtaken; /* records of which `say` knows that they were removed before they were read */
+    uint64_t due;  /* CLOCK_MONOTONIC: the next snapshot */
+    bool held;     /* no snapshots, and no playback */
+    bool ended;    /* the last snapshot was made */
 };
 
 /* Opens it; `options` need not outlive it, but what it refers to must. With processes this takes a second. Returns 0, or a

@@ -29,6 +29,14 @@ static void say_nothing(const char *line, void *context)
     (void)line, (void)context;
 }
 
+static void say_below(const char *line, void *context)
+{
+    struct top_screen *screen = context;
+
+    snprintf(screen->said, sizeof(screen->said), "%.*s", (int)sizeof(screen->said) - 1, line);
+    screen->changed = true;
+}
+
 static void say_line(const char *line, void *context)
 {
     (void)context;
@@ -87,6 +95,8 @@ static int top_on_terminal(struct top_options *options, int signals)
                                                           : "dpm top: loading the meter ...");
     live_operand_feed(&options->operand, &wish);
     wish.acquiring.say = say_nothing;
+    wish.say = say_below;
+    wish.say_context = &screen;
     result = live_feed_open(&feed, &wish, &problem);
     if (result >= 0)
         result = show(&screen, &feed, signals, &problem);
@@ -172,7 +182,8 @@ static int print_all(struct live_feed *feed, const struct top_options *options, 
 /* Nobody watches a finished trace being played: a picture for each interval of its time. */
 static int top_as_text(struct top_options *options, int signals)
 {
-    struct live_feed_options wish = {.interval = options->interval, .stop = signals, .hides = true};
+    struct live_feed_options wish = {
+        .interval = options->interval, .stop = signals, .hides = true, .say = say_line};
     struct live_feed feed;
     struct problem problem;
 

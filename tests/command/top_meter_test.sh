@@ -81,13 +81,12 @@ sys.exit(1)
 END
 timeout 600 "$1/tests/programs/load" 1000000000 64 > /dev/null 2>&1 &
 long=$!
-"$dpm" acquire -p $long --store none --interval 1ms --json > lines 2> err &
+"$dpm" acquire --descendants -p $long --store none --interval 1ms --json > lines 2> err &
 recorder=$!
 check "lines that a reader is too slow for are counted in those that follow" /usr/bin/python3 sleeper.py
 kill $recorder
 wait $recorder
 check_equal "... and at the end" 0 $?
-kill $long
 check "... in words" grep -Eq '^dpm: [0-9,]+ lines? dropped: the reader was too slow$' err
 
 "$dpm" run --interval 1s --json true 2> err
@@ -114,7 +113,7 @@ check "... and nothing stays in the kernel" wait_for 30 are_freed programs
 
 # ---- metrics of a recording, whose recorder stops for a while ----
 
-"$dpm" acquire --name load -o load.trace > /dev/null 2>&1 &
+"$dpm" acquire --descendants -p $long -o load.trace > /dev/null 2>&1 &
 recorder=$!
 wait_for 60 test -s load.trace/metadata
 "$dpm" live --port 0 load.trace 2> live.err &
@@ -137,6 +136,29 @@ check "... until it goes on" wait_for 60 sh -c 'curl -sf "$1" | grep -q "^dpm_re
 kill $live
 wait $live
 kill $recorder
+wait $recorder
+
+# a reader that sleeps while the trace forgets
+"$dpm" acquire --descendants -p $long --max-size 16M -o newest.trace > /dev/null 2>&1 &
+recorder=$!
+wait_for 60 test -s newest.trace/metadata
+"$dpm" live --port 0 newest.trace 2> live.err &
+live=$!
+wait_for 60 grep -q /metrics live.err
+url=$(sed -n 's/^dpm: metrics of .*: //p' live.err)
+check "metrics of a trace that keeps only the newest" wait_for 60 has_metrics
+kill -STOP $live
+ls newest.trace > before
+# is_forgotten: none of its files of records is there any more
+is_forgotten() {
+    ! ls newest.trace | grep -v metadata | grep -qxF -f before
+}
+check "... forgets the older ones" wait_for 120 is_forgotten
+kill -CONT $live
+check "... and what was not read is counted" wait_for 60 grep -Eq '^dpm: [0-9,]+ records? removed before they were read' live.err
+kill $live
+wait $live
+kill $recorder $long
 wait $recorder
 
 # ---- metrics of a service, by a child without capabilities ----
