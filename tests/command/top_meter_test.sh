@@ -135,31 +135,6 @@ kill -CONT $recorder
 check "... until it goes on" wait_for 60 sh -c 'curl -sf "$1" | grep -q "^dpm_recording_silent_seconds{.*} 0\."' - "$url"
 kill $live
 wait $live
-kill $recorder
-wait $recorder
-
-# a reader that sleeps while the trace forgets
-"$dpm" acquire --descendants -p $long --max-size 16M -o newest.trace > /dev/null 2>&1 &
-recorder=$!
-wait_for 60 test -s newest.trace/metadata
-"$dpm" live --port 0 newest.trace 2> live.err &
-live=$!
-wait_for 60 grep -q /metrics live.err
-url=$(sed -n 's/^dpm: metrics of .*: //p' live.err)
-check "metrics of a trace that keeps only the newest" wait_for 60 has_metrics
-kill -STOP $live
-echo newest.trace/data.* > before
-# is_forgotten: none of its files of records is there any more
-is_forgotten() {
-    for file in $(cat before); do
-        [ ! -e "$file" ] || return 1
-    done
-}
-check "... forgets the older ones" wait_for 120 is_forgotten
-kill -CONT $live
-check "... and what was not read is counted" wait_for 60 grep -Eq '^dpm: [0-9,]+ records? removed before they were read' live.err
-kill $live
-wait $live
 kill $recorder $long
 wait $recorder
 
