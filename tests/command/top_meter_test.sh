@@ -127,9 +127,9 @@ silence() {
 is_silent() {
     [ "$(silence)" -ge "$1" ]
 }
+wait_for 60 test -s load.trace/data
+kill -STOP $recorder # what it has written can be read to its end, however slow this machine is
 check "metrics of a trace that is recorded" wait_for 60 has_metrics
-check "... it goes on" wait_for 60 sh -c 'curl -sf "$1" | grep -q "^dpm_recording_silent_seconds{.*} 0\."' - "$url"
-kill -STOP $recorder
 check "... a recorder that stops is silent" wait_for 60 is_silent 3
 kill -CONT $recorder
 check "... until it goes on" wait_for 60 sh -c 'curl -sf "$1" | grep -q "^dpm_recording_silent_seconds{.*} 0\."' - "$url"
