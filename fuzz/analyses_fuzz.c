@@ -9,6 +9,7 @@
 #include "analysis/patterns/patterns.h"
 #include "analysis/statistics/statistics.h"
 #include "analysis/whatif/whatif.h"
+#include "live/live.h"
 #include "records.h"
 
 #include <errno.h>
@@ -225,12 +226,50 @@ static void check_elapsed(struct tape *tapes)
     history_free(history);
 }
 
+static void keep_name(const char *name, size_t size, char *to)
+{
+    size_t length = strnlen(name, size);
+
+    memcpy(to, name, length);
+    to[length] = '\0';
+}
+
+/* Snapshots, whenever a tape pauses: what intervals say of waits adds up. */
+static void check_live(struct tape *tapes)
+{
+    struct history *history = tapes_history(tapes);
+    struct problem problem = {""};
+    struct live *live = NULL;
+    uint64_t waits = 0, so_far;
+    int result;
+
+    PROMISE(live_new(history, &live) == 0);
+    const struct analysis analysis = live_analysis(live);
+    live_count(live, keep_name);
+    do {
+        result = analyses_read(history, &analysis, 1, &problem);
+        PROMISE(result == SOURCE_END || result == SOURCE_NONE_YET);
+        PROMISE(live_take(live, SOURCES, 0, result == SOURCE_END) == 0);
+        const struct live_row *total = &live_snapshot(live, 0)->tables[LIVE_PROCESSES].total;
+        so_far = 0;
+        waits += total->interval[LIVE_CORRECTION];
+        for (unsigned kind = 0; kind < ELAPSED_KIND_COUNT; kind++) {
+            waits += total->interval[LIVE_WAITS + kind];
+            so_far += total->so_far[LIVE_WAITS + kind];
+        }
+    } while (result != SOURCE_END);
+    PROMISE(waits == so_far);
+    live_free(live);
+    history_free(history);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     struct tape tapes[SOURCES];
 
     if (tapes_make(tapes, bytes, size) < 0)
         return 0;
+    check_live(tapes);
     for (unsigned i = 0; i < SOURCES; i++)
         tapes[i].source.next = next_without_pause;
     uint64_t longest = check_parallelism(tapes, true, false);

@@ -191,10 +191,12 @@ static int read_rest(struct hosts *hosts, struct problem *problem)
 int hosts_live_finish(struct hosts *hosts, struct problem *problem)
 {
     struct recording_command *command = &hosts->recorder;
-    int result = read_rest(hosts, problem);
+    int result = read_rest(hosts, problem), lines = 0;
 
     if (command->live != NULL)
-        recording_command_print_last(command, result, problem);
+        lines = recording_command_print_last(command, result, problem);
+    if (result >= 0 && lines < 0)
+        return problem_set(problem, lines, "lines of JSON are missing");
     if (result < 0 || !hosts_only_reports(hosts))
         return result;
     if (command->whole == NULL)

@@ -21,12 +21,11 @@ int json_lines_open(struct json_lines *lines, const char *name, struct problem *
 {
     struct stat status;
 
-    *lines = (struct json_lines){.file = -1};
+    *lines = (struct json_lines){.file = -1, .name = name == NULL ? "standard output" : name};
     lines->file = name == NULL ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3)
                                : open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (lines->file < 0)
-        return problem_set(problem, -errno, "cannot write %s: %s",
-                           name == NULL ? "standard output" : name, strerror(errno));
+        return problem_set(problem, -errno, "cannot write %s: %s", lines->name, strerror(errno));
     lines->regular = fstat(lines->file, &status) == 0 && S_ISREG(status.st_mode);
     return 0;
 }
@@ -61,8 +60,10 @@ static bool write_some(struct json_lines *lines, int timeout)
     if (!lines->regular && size > PIPE_BUF)
         size = PIPE_BUF;
     ssize_t written = write_quietly(lines->file, lines->queue + lines->begin, size);
-    if (written < 0 && errno != EAGAIN && errno != EINTR)
+    if (written < 0 && errno != EAGAIN && errno != EINTR) {
         lines->gone = true;
+        lines->error = errno == EPIPE ? 0 : errno;
+    }
     if (written > 0)
         lines->begin += (size_t)written;
     return written > 0;
@@ -114,8 +115,9 @@ int json_lines_add(struct json_lines *lines, const struct live_snapshot *snapsho
     return result;
 }
 
-void json_lines_close(struct json_lines *lines, uint64_t patience)
+int json_lines_close(struct json_lines *lines, uint64_t patience, struct problem *problem)
 {
+    int error = 0;
     uint64_t end = clock_now(CLOCK_MONOTONIC) + patience, now;
     char text[COUNTED_SIZE];
 
@@ -127,8 +129,12 @@ void json_lines_close(struct json_lines *lines, uint64_t patience)
         command_say("%s dropped: the reader was too slow", text);
     if (lines->file >= 0 && !lines->gone && lines->begin < lines->end)
         command_say("the last lines were dropped: the reader was too slow");
-    if (lines->file >= 0)
-        close(lines->file);
+    if (lines->file >= 0 && close(lines->file) < 0 && lines->error == 0)
+        lines->error = errno; /* e.g. of a file in a network */
+    if (lines->error != 0)
+        error = problem_set(problem, -lines->error, "cannot write %s: %s", lines->name,
+                            strerror(lines->error));
     free(lines->queue);
     *lines = (struct json_lines){.file = -1};
+    return error;
 }

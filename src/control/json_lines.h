@@ -15,13 +15,15 @@
 struct json_lines {
     int file;
     bool regular; /* a file on a disk takes all at once */
-    bool gone;    /* the reader has closed it, or it cannot be written */
+    bool gone;    /* the reader has closed it, or it cannot be written: */
+    int error;    /* errno, but not that of a reader that has gone; 0: none */
+    const char *name;
     char *queue;
     size_t begin, end, room;
     uint64_t dropped; /* lines */
 };
 
-/* To a file of this name, or, if it is NULL, to standard output. Returns 0, or a negative errno with a line in `problem`.
+/* To a file of this name, which must last, or, if it is NULL, to standard output. Returns 0, or a negative errno with a line in `problem`.
  * Call json_lines_close in any case. */
 int json_lines_open(struct json_lines *lines, const char *name, struct problem *problem);
 
@@ -34,7 +36,8 @@ void json_lines_flush(struct json_lines *lines);
 /* Writes all that waits, however long the reader takes: where nothing else goes on meanwhile. */
 void json_lines_wait(struct json_lines *lines);
 
-/* Writes the rest, but waits at most so many ns for the reader, and says how many lines it has missed. */
-void json_lines_close(struct json_lines *lines, uint64_t patience);
+/* Writes the rest, but waits at most so many ns for the reader, and says how many lines it has missed. Returns 0, also if the
+ * reader has gone; or, if something could not be written, a negative errno with a line in `problem`. */
+int json_lines_close(struct json_lines *lines, uint64_t patience, struct problem *problem);
 
 #endif

@@ -50,6 +50,19 @@ static int parse_address(const struct live_command_options *options, union addre
     return -EINVAL;
 }
 
+/* As in a URL, in the form that a reader's program makes of it. */
+static void address_text(const union address *address, char text[INET6_ADDRSTRLEN + 2])
+{
+    bool six = address->any.sa_family == AF_INET6;
+    char plain[INET6_ADDRSTRLEN] = "";
+
+    (void)inet_ntop(address->any.sa_family,
+                    six ? (const void *)&address->six.sin6_addr
+                        : (const void *)&address->four.sin_addr,
+                    plain, sizeof(plain));
+    snprintf(text, INET6_ADDRSTRLEN + 2, six ? "[%s]" : "%s", plain);
+}
+
 static bool is_loopback(const union address *address)
 {
     return address->any.sa_family == AF_INET ? ntohl(address->four.sin_addr.s_addr) >> 24 == 127
@@ -113,7 +126,7 @@ static int serve(struct live_feed *feed, struct live_server *server, int signals
         if ((file.revents & POLLIN) != 0 && told_to_end(signals))
             return 0;
         result = live_feed_step(feed, problem);
-        if ((result > 0 || ended) && publish(feed, server) < 0)
+        if ((result > 0 || ended) && live_feed_is_current(feed) && publish(feed, server) < 0)
             result = problem_set(problem, -ENOMEM, "out of memory for the metrics");
     }
     return result;
@@ -128,16 +141,15 @@ static int start(const struct live_command_options *options, struct live_server 
     int result = 0;
 
     (void)parse_address(options, &address);
+    address_text(&address, where);
     if (options->token != NULL)
         result = live_server_read_token(options->token, token, problem);
     if (result == 0)
-        result = live_server_start(&address.any, options->token == NULL ? NULL : token, ret_server,
-                                   &port, problem);
+        result = live_server_start(&address.any, where, options->token == NULL ? NULL : token,
+                                   ret_server, &port, problem);
     explicit_bzero(token, sizeof(token));
     if (result < 0)
         return result;
-    snprintf(where, sizeof(where), address.any.sa_family == AF_INET6 ? "[%s]" : "%s",
-             options->listen == NULL ? "127.0.0.1" : options->listen);
     command_say("metrics of %s: http://%s:%u/metrics%s", options->operand.subject, where, port,
                 options->token == NULL ? "" : ", with the token");
     return 0;
@@ -145,8 +157,12 @@ static int start(const struct live_command_options *options, struct live_server 
 
 static int live(const struct live_command_options *options, int signals)
 {
-    struct live_feed_options wish = {
-        .interval = options->interval, .pace = 1, .stop = signals, .counts = true, .hides = true};
+    struct live_feed_options wish = {.interval = options->interval,
+                                     .pace = 1,
+                                     .stop = signals,
+                                     .counts = true,
+                                     .hides = true,
+                                     .say = say_line};
     struct live_feed feed = {0};
     struct live_server *server = NULL;
     struct problem problem;

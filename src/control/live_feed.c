@@ -3,6 +3,7 @@
 #include "control/live_feed.h"
 
 #include "analysis/analysis.h"
+#include "show/show.h"
 #include "trace/trace.h"
 
 #include <dirent.h>
@@ -20,6 +21,15 @@
 #define LOOK_EACH  100000000u  /* ns: how often a trace that grows is looked at */
 #define PATIENCE   3000000000u /* ns, with a machine of which nothing comes */
 #define FIRST_SOON 300000000u  /* ns until the first snapshot of processes */
+
+static void say(const struct live_feed *feed, const char *what, const char *why)
+{
+    char line[sizeof(struct problem) + 80];
+
+    snprintf(line, sizeof(line), "%s%s", what, why);
+    if (feed->options.say != NULL)
+        feed->options.say(line, feed->options.say_context);
+}
 
 /* ---- processes ---- */
 
@@ -152,13 +162,18 @@ static bool has_records(const char *path)
     return described && stat(file, &status) == 0 && status.st_size > 0;
 }
 
-/* Opens the copies in the folder that have begun since. With a history, they become origins of it. */
-static int look_for_others(struct live_feed *feed, struct problem *problem)
+/* Opens the copies in the folder that have begun since. With a history, they become origins of it. *ret_listed: whether it
+ * could be listed; if not, a line is in `problem`. */
+static int look_for_others(struct live_feed *feed, bool *ret_listed, struct problem *problem)
 {
     struct dirent **list;
     char path[PATH_MAX];
     int count = scandir(feed->options.folder, &list, NULL, alphasort), result = 0;
 
+    *ret_listed = count >= 0;
+    if (count < 0)
+        problem_set(problem, -errno, "%s: cannot be listed: %s", feed->options.folder,
+                    strerror(errno));
     feed->looked = clock_now(CLOCK_MONOTONIC);
     for (int i = 0; i < count; i++) {
         snprintf(path, sizeof(path), "%.*s/%.255s", PATH_MAX - 300, feed->options.folder,
@@ -186,8 +201,12 @@ static int wait_for_first(struct live_feed *feed, struct problem *problem)
     uint64_t end = clock_now(CLOCK_MONOTONIC) + FIRST_MOST;
     int result = 0;
 
+    feed->looks = true;
     while (result == 0 && feed->origins == 0) {
-        result = look_for_others(feed, problem);
+        bool listed;
+        result = look_for_others(feed, &listed, problem);
+        if (!listed)
+            return -ENOENT;
         if (result == 0 && feed->origins == 0 && poll(&file, 1, 200) > 0)
             return problem_set(problem, -EINTR, "ended before anything was recorded");
         if (feed->origins == 0 && clock_now(CLOCK_MONOTONIC) > end)
@@ -211,7 +230,7 @@ static int find_begin(struct live_feed *feed, struct problem *problem)
     }
     if (feed->begin == INT64_MAX)
         feed->begin = 0;
-    feed->position = feed->taken = feed->begin;
+    feed->position = feed->begin;
     return result;
 }
 
@@ -270,7 +289,7 @@ int live_feed_open(struct live_feed *feed, const struct live_feed_options *optio
     if (result == 0 && options->hides)
         identities_hide_secrets(history_share_identities(feed->history));
     if (result == 0 && options->counts)
-        live_count(feed->live);
+        live_count(feed->live, show_text);
     return result;
 }
 
@@ -310,8 +329,10 @@ static int step_meter(struct live_feed *feed, struct problem *problem)
 
     if (result < 0)
         return result;
-    if (feed->looks && acquiring_step(&feed->options.acquiring, problem) < 0)
+    if (feed->looks && acquiring_step(&feed->options.acquiring, problem) < 0) {
+        say(feed, "processes that start from now on are not metered: ", problem->text);
         feed->looks = false;
+    }
     result = recording_analyse(&feed->recording, &analysis, 1, problem);
     if (result < 0)
         return result;
@@ -351,6 +372,35 @@ static bool have_ended(const struct live_feed *feed)
     return true;
 }
 
+static int look_on(struct live_feed *feed, uint64_t now, struct problem *problem)
+{
+    bool listed;
+    int result = look_for_others(feed, &listed, problem);
+
+    if (!listed) {
+        say(feed, "machines that join from now on are not seen: ", problem->text);
+        feed->looks = false;
+    }
+    if (!listed || (have_ended(feed) && now - feed->joined > JOINING))
+        history_expect_more(feed->history, false);
+    return result;
+}
+
+/* A trace that keeps only the newest may have removed records before they were read. */
+static void say_overtaken(struct live_feed *feed)
+{
+    uint64_t overtaken = 0;
+    char text[COUNTED_SIZE];
+
+    for (uint32_t i = 0; i < feed->origins; i++)
+        overtaken += feed->sources[i]->states[0].overtaken;
+    if (overtaken <= feed->overtaken)
+        return;
+    show_counted(overtaken - feed->overtaken, "record", text);
+    say(feed, text, " removed before they were read: the trace keeps only the newest");
+    feed->overtaken = overtaken;
+}
+
 /* Slice by slice, as long as one step may take; then whatever comes. */
 static int step_growing(struct live_feed *feed, struct problem *problem)
 {
@@ -358,11 +408,8 @@ static int step_growing(struct live_feed *feed, struct problem *problem)
     int64_t next = 0;
     int result = 0;
 
-    if (feed->options.folder != NULL && begin - feed->looked >= SECOND) {
-        result = look_for_others(feed, problem);
-        if (have_ended(feed) && begin - feed->joined > JOINING)
-            history_expect_more(feed->history, false);
-    }
+    if (feed->looks && begin - feed->looked >= SECOND)
+        result = look_on(feed, begin, problem);
     if (result < 0)
         return result;
     do {
@@ -373,7 +420,9 @@ static int step_growing(struct live_feed *feed, struct problem *problem)
         result = read_on(feed, problem);
         now = clock_now(CLOCK_MONOTONIC);
     } while (result == SOURCE_NONE_YET && next != INT64_MAX && now - begin < STEP_MOST);
+    say_overtaken(feed);
     feed->catches_up = next != INT64_MAX;
+    feed->caught_up |= !feed->catches_up;
     if (result < 0)
         return result;
     if (result == SOURCE_END)
@@ -452,6 +501,16 @@ void live_feed_hold(struct live_feed *feed, bool held)
 void live_feed_set_pace(struct live_feed *feed, double pace)
 {
     feed->options.pace = pace;
+}
+
+bool live_feed_catches_up(const struct live_feed *feed)
+{
+    return reads_traces(feed) && feed->kind == FEED_GROWING && !feed->ended && feed->catches_up;
+}
+
+bool live_feed_is_current(const struct live_feed *feed)
+{
+    return !reads_traces(feed) || feed->kind != FEED_GROWING || feed->ended || feed->caught_up;
 }
 
 bool live_feed_records(const struct live_feed *feed)

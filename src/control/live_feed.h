@@ -30,6 +30,9 @@ struct live_feed_options {
         *folder; /* of copies that others may join; NULL: none. Then there may be no traces yet */
     int stop;    /* descriptor that is readable when opening is to end; -1: none */
     struct acquiring acquiring;
+    /* says what cannot be seen; NULL: nothing is said */
+    void (*say)(const char *line, void *context);
+    void *say_context;
     bool counts; /* live_count */
     bool hides;  /* others see it: passwords in command lines are hidden */
 };
@@ -50,17 +53,19 @@ struct live_feed {
     uint64_t joined;  /* ... and when the latest was found */
     int64_t begin;    /* wall clock, ns: of the first record */
     int64_t position; /* ... up to which gates are open */
-    int64_t taken;    /* ... of the latest snapshot */
     uint64_t moved;   /* CLOCK_MONOTONIC: when `position` was set */
-    bool catches_up;  /* what was recorded before is read first */
+    bool catches_up;  /* what was recorded before is read first; ... */
+    bool caught_up;   /* ... or was, once */
     /* processes */
     struct recording_options recording_options;
     struct recording recording;
     struct meter_begun begun;
-    bool looks;   /* for new processes */
-    uint64_t due; /* CLOCK_MONOTONIC: the next snapshot */
-    bool held;    /* no snapshots, and no playback */
-    bool ended;   /* the last snapshot was made */
+    bool looks; /* for new processes, or new traces in the folder */
+    uint64_t
+        overtaken; /* records of which `say` knows that they were removed before they were read */
+    uint64_t due;  /* CLOCK_MONOTONIC: the next snapshot */
+    bool held;     /* no snapshots, and no playback */
+    bool ended;    /* the last snapshot was made */
 };
 
 /* Opens it; `options` need not outlive it, but what it refers to must. With processes this takes a second. Returns 0, or a
@@ -80,6 +85,12 @@ void live_feed_hold(struct live_feed *feed, bool held);
 
 /* Of a finished trace. */
 void live_feed_set_pace(struct live_feed *feed, double pace);
+
+/* Whether a trace that grows has more than could be read so far. */
+bool live_feed_catches_up(const struct live_feed *feed);
+
+/* Whether snapshots are of what happens: not before a trace that grows was read up to its end once. */
+bool live_feed_is_current(const struct live_feed *feed);
 
 /* Whether it meters processes. */
 bool live_feed_records(const struct live_feed *feed);

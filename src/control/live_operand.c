@@ -130,13 +130,13 @@ int live_operand_done(const char *command, int argc, char **argv, int first,
     int status = -1;
 
     if (chosen && first < argc)
-        return command_usage_error(command, "name processes, or traces: not both");
+        return command_usage_error(command, "name either processes or traces, not both");
     for (int i = first; status < 0 && i < argc; i++)
         status = take_operand(argv[i], operand);
     operand->reads_traces = first < argc;
     operand->all = !chosen && first == argc;
     if (status < 0 && operand->folder[0] != '\0' && argc - first > 1)
-        return command_usage_error(command, "name one folder or session, or traces: not both");
+        return command_usage_error(command, "name one folder or session, or else traces");
     if (operand->all)
         strcpy(operand->subject, "all processes");
     return status;

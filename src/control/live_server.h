@@ -6,7 +6,8 @@
  *      live_server_publish(text) --> the latest text <-- GET /metrics, HEAD /metrics
  *
  * Anything else is refused: other paths, other methods; without a token, names of other hosts (so that a web page cannot make a
- * browser ask); with one, requests that lack it. A reader that takes longer than 10 s loses its connection, and is counted.
+ * browser ask); with one, requests that lack it. A reader that takes longer than 10 s for a request and its answer, or between
+ * two of them, loses its connection; without an answer it is counted.
  */
 #ifndef DPM_LIVE_SERVER_H
 #define DPM_LIVE_SERVER_H
@@ -27,9 +28,9 @@ bool live_server_is_there(void);
  * `problem`. */
 int live_server_read_token(const char *path, char token[LIVE_TOKEN_SIZE], struct problem *problem);
 
-/* Listens at this address. `token`: what readers must show; NULL: nothing. Returns 0, or a negative errno with a line in
- * `problem`. *ret_port: where it listens. */
-int live_server_start(const struct sockaddr *address, const char *token,
+/* Listens at this address, which is `name` in a URL ("127.0.0.1", "[::1]"). `token`: what readers must show; NULL: nothing.
+ * Returns 0, or a negative errno with a line in `problem`. *ret_port: where it listens. */
+int live_server_start(const struct sockaddr *address, const char *name, const char *token,
                       struct live_server **ret_server, uint16_t *ret_port, struct problem *problem);
 
 /* The formats of a page: readers ask for OpenMetrics by its name (Accept); others get the older text format. */

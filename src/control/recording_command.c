@@ -385,28 +385,35 @@ static void end_filter(struct recording_command *command)
 
 #define READER_PATIENCE 2000000000u /* ns */
 
-void recording_command_print_last(struct recording_command *command, int result,
-                                  struct problem *problem)
+int recording_command_print_last(struct recording_command *command, int result,
+                                 struct problem *problem)
 {
+    struct problem of_lines;
+
     if (result >= 0)
         result = print_line(command, true, problem);
     if (result < 0)
         command_say_to(command->messages, "there is no last line: %s", problem->text);
-    json_lines_close(&command->lines, READER_PATIENCE);
+    result = json_lines_close(&command->lines, READER_PATIENCE, &of_lines);
+    if (result < 0)
+        command_say_to(command->messages, "%s", of_lines.text);
     live_free(command->live);
     command->live = NULL;
+    return result;
 }
 
-static void end_lines(struct recording_command *command)
+/* Returns 0 or a negative errno, which it has said. */
+static int end_lines(struct recording_command *command)
 {
     struct problem problem;
     int result = SOURCE_NONE_YET;
 
     while (result == SOURCE_NONE_YET)
         result = analyse(command, &problem);
-    recording_command_print_last(command, result, &problem);
+    result = recording_command_print_last(command, result, &problem);
     if (command->whole == NULL)
         recording_command_stop_following(command);
+    return result;
 }
 
 int recording_command_end(struct recording_command *command, const char *name_the_rest)
@@ -421,10 +428,9 @@ int recording_command_end(struct recording_command *command, const char *name_th
     int result = recording_end(&command->recording, &problem);
     if (result < 0)
         say_stopped(command, &problem);
-    if (command->live != NULL)
-        end_lines(command);
+    int lines = command->live == NULL ? 0 : end_lines(command);
     end_filter(command);
-    return result;
+    return result < 0 ? result : lines;
 }
 
 int recording_command_finish_report(struct recording_command *command, struct problem *problem)
@@ -441,8 +447,10 @@ int recording_command_finish_report(struct recording_command *command, struct pr
 
 void recording_command_close(struct recording_command *command)
 {
+    struct problem problem;
+
     recording_command_stop_following(command);
-    json_lines_close(&command->lines, 0);
+    (void)json_lines_close(&command->lines, 0, &problem);
     end_filter(command); /* the command was not started */
     recording_close(&command->recording);
     rules_file_done(&command->rules_file);

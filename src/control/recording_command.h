@@ -111,9 +111,10 @@ int recording_command_report_so_far(struct recording_command *command, struct pr
 void recording_command_stop_intervals(struct recording_command *command);
 
 /* With `live`: prints the line of the whole recording, which was read with this result: of analyses_read; negative: `problem`
- * has its line, which is printed instead. Waits for a slow reader, and ends the lines. */
-void recording_command_print_last(struct recording_command *command, int result,
-                                  struct problem *problem);
+ * has its line, which is printed instead. Waits for a slow reader, and ends the lines. Returns 0, or, if lines could not be
+ * written, a negative errno, which it has said. */
+int recording_command_print_last(struct recording_command *command, int result,
+                                 struct problem *problem);
 
 void recording_command_close(struct recording_command *command);
 

@@ -78,6 +78,8 @@ static int follow(struct following *following, const struct traces *traces,
         if (result < 0)
             break;
         json_lines_flush(&following->lines);
+        if (following->lines.gone)
+            break;
         (void)wait_for_more(following, traces->opened[0]);
     }
     say_overtaken(following, traces->opened[0]);
@@ -115,9 +117,12 @@ int stats_follow_lines(const struct traces *traces, uint64_t interval, struct pr
         history_finish(traces->history);
         result = print_line(&following, true, problem);
     }
-    json_lines_close(&following.lines, READER_PATIENCE);
+    struct problem of_lines;
+    int closed = json_lines_close(&following.lines, READER_PATIENCE, &of_lines);
     live_free(following.live);
-    return result < 0 ? result : 0;
+    if (result >= 0 && closed < 0)
+        *problem = of_lines;
+    return result < 0 ? result : closed;
 }
 
 int stats_lines(const char *const *names, size_t count, uint64_t interval, struct problem *problem)
@@ -136,8 +141,11 @@ int stats_lines(const char *const *names, size_t count, uint64_t interval, struc
             result = problem_set(problem, -ENOMEM, "out of memory for the lines of JSON");
         json_lines_wait(&lines);
     }
-    json_lines_close(&lines, 0);
+    struct problem of_lines;
+    int closed = json_lines_close(&lines, 0, &of_lines);
     if (opened == 0)
         live_feed_close(&feed);
-    return result < 0 ? result : 0;
+    if (result >= 0 && closed < 0)
+        *problem = of_lines;
+    return result < 0 ? result : closed;
 }

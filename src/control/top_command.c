@@ -2,6 +2,8 @@
 /* top_command.c: `dpm top`: what processes do and wait for, now. See dpm-top(1). */
 #include "control/live_operand.h"
 #include "control/top_screen.h"
+#include "show/show.h"
+#include "show/text/terminal.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -25,6 +27,14 @@ struct top_options {
 static void say_nothing(const char *line, void *context)
 {
     (void)line, (void)context;
+}
+
+static void say_below(const char *line, void *context)
+{
+    struct top_screen *screen = context;
+
+    snprintf(screen->said, sizeof(screen->said), "%.*s", (int)sizeof(screen->said) - 1, line);
+    screen->changed = true;
 }
 
 static void say_line(const char *line, void *context)
@@ -85,6 +95,8 @@ static int top_on_terminal(struct top_options *options, int signals)
                                                           : "dpm top: loading the meter ...");
     live_operand_feed(&options->operand, &wish);
     wish.acquiring.say = say_nothing;
+    wish.say = say_below;
+    wish.say_context = &screen;
     result = live_feed_open(&feed, &wish, &problem);
     if (result >= 0)
         result = show(&screen, &feed, signals, &problem);
@@ -97,13 +109,25 @@ static int top_on_terminal(struct top_options *options, int signals)
 
 static size_t width_of_text(void)
 {
-    const char *columns = getenv("COLUMNS");
-    long width = columns == NULL ? 0 : atol(columns);
+    size_t width = terminal_width(stdout);
 
-    return width >= 40 && width <= TOP_WIDTH_MOST ? (size_t)width : 80;
+    return width == 0 ? 80 : width < TOP_WIDTH_MOST ? width : TOP_WIDTH_MOST;
 }
 
-static int print(const struct live_feed *feed, const struct top_look *look, const char *subject)
+/* Of requests it is not known how many of the other connections have some. */
+static void print_rest(const struct top_look *look, const struct live_snapshot *snapshot,
+                       size_t rows)
+{
+    uint32_t others = snapshot->tables[top_table_of(look->view)].others.rows;
+    char more[UNIT_SIZE];
+
+    show_count(rows + (look->view == TOP_REQUESTS ? 0 : others), more);
+    if (rows > 0 || (look->view != TOP_REQUESTS && others > 0))
+        printf("and %s%s more\n", look->view == TOP_REQUESTS && others > 0 ? "at least " : "",
+               more);
+}
+
+static void print(const struct live_feed *feed, const struct top_look *look, const char *subject)
 {
     const struct live_snapshot *snapshot = live_snapshot(feed->live, 0);
     const struct live_snapshot *before = live_snapshot(feed->live, 1);
@@ -121,10 +145,8 @@ static int print(const struct live_feed *feed, const struct top_look *look, cons
         top_row(look, snapshot, before, rows[i], width, line);
         puts(line);
     }
-    if (count > TEXT_ROWS)
-        printf("and %zu more\n", count - TEXT_ROWS);
+    print_rest(look, snapshot, count > TEXT_ROWS ? count - TEXT_ROWS : 0);
     putchar('\n');
-    return fflush(stdout) == EOF ? -errno : 0;
 }
 
 static int print_all(struct live_feed *feed, const struct top_options *options, int signals,
@@ -147,9 +169,12 @@ static int print_all(struct live_feed *feed, const struct top_options *options, 
         int result = live_feed_step(feed, problem);
         if (result < 0)
             return result;
-        if (result > 0 && print(feed, &look, options->operand.subject) < 0)
-            return 0; /* the reader has gone */
+        if (result > 0)
+            print(feed, &look, options->operand.subject);
         printed += result > 0;
+        result = result > 0 ? command_flush_output(problem) : 0;
+        if (result < 0)
+            return result == -EPIPE ? 0 : result; /* the reader has gone */
     }
     return 0;
 }
@@ -157,7 +182,8 @@ static int print_all(struct live_feed *feed, const struct top_options *options, 
 /* Nobody watches a finished trace being played: a picture for each interval of its time. */
 static int top_as_text(struct top_options *options, int signals)
 {
-    struct live_feed_options wish = {.interval = options->interval, .stop = signals, .hides = true};
+    struct live_feed_options wish = {
+        .interval = options->interval, .stop = signals, .hides = true, .say = say_line};
     struct live_feed feed;
     struct problem problem;
 

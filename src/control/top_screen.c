@@ -101,11 +101,10 @@ static void draw_help(void)
     refresh();
 }
 
-/* "Processes pairs connections ...   sorted by WAITED   filter: redis" */
+/* "processes pairs connections ...   changes /redis F" */
 static void draw_views(const struct top_screen *screen, size_t width)
 {
     const struct top_look *look = &screen->look;
-    const char *heading = live_value_kind(look->sort[look->view])->heading;
     char text[TOP_LINE_SIZE], filter[LIVE_NAME_SIZE + 1];
     size_t at = 0;
 
@@ -118,12 +117,11 @@ static void draw_views(const struct top_screen *screen, size_t width)
         at += strlen(name) + 1;
     }
     show_text(look->filter, strnlen(look->filter, LIVE_NAME_SIZE - 1), filter);
-    snprintf(text, sizeof(text), " %s%s%s%s%s",
+    snprintf(text, sizeof(text), " %s%s%s%s",
              look->changes  ? "changes"
              : look->so_far ? "so far"
                             : "",
-             filter[0] != '\0' ? " /" : "", filter, heading == NULL ? "" : "",
-             screen->follows ? " F" : "");
+             filter[0] != '\0' ? " /" : "", filter, screen->follows ? " F" : "");
     if (at < width)
         mvaddnstr(2, (int)at, text, (int)(width - at));
 }
@@ -160,7 +158,7 @@ static void state_of(const struct top_screen *screen, char state[64])
         snprintf(state, 64, "[held]");
     else if (plays)
         snprintf(state, 64, "[x%g]", feed->options.pace);
-    else if (feed->kind == FEED_GROWING && feed->catches_up && !feed->ended)
+    else if (feed->kind == FEED_GROWING && live_feed_catches_up(feed))
         snprintf(state, 64, "[reading]");
 }
 
@@ -223,10 +221,8 @@ void top_screen_draw(struct top_screen *screen)
 
     if (snapshot == NULL && !screen->helps)
         return;
-    if (!is_ready()) {
-        screen->skipped++;
+    if (!is_ready()) /* the next picture will do */
         return;
-    }
     screen->changed = false;
     if (screen->helps) {
         draw_help();

@@ -2,7 +2,7 @@
 /*
  * top_screen.h: dpm top on a terminal: the only place that knows ncurses. Private to control/.
  *
- *      keys --top_screen_key--> what changed --> top_screen_draw --> the lines of top_table.h, on the screen
+ *      keys --top_screen_keys--> what changed --> top_screen_draw --> the lines of top_table.h, on the screen
  */
 #ifndef DPM_TOP_SCREEN_H
 #define DPM_TOP_SCREEN_H
@@ -23,7 +23,6 @@ struct top_screen {
     bool follows;     /* ... which stays chosen wherever it goes */
     size_t at, first; /* row that is chosen; first one on the screen */
     size_t shown;     /* rows on the screen */
-    uint64_t skipped; /* pictures that the terminal was too slow for */
     char said[128];   /* the lowest line, until the next key */
 };
 

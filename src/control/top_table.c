@@ -4,6 +4,7 @@
 
 #include "show/live/live_face.h"
 #include "show/show.h"
+#include "show/text/terminal.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -156,20 +157,8 @@ size_t top_rows(const struct top_look *look, const struct live_snapshot *snapsho
 
 /* ---- lines ---- */
 
-/* The bytes of the first `columns` characters; *ret_columns: how many there are. */
-static size_t bytes_of(const char *text, size_t columns, size_t *ret_columns)
-{
-    size_t at = 0, seen = 0;
-
-    while (text[at] != '\0' && seen < columns) {
-        at++;
-        while ((text[at] & 0xc0) == 0x80)
-            at++;
-        seen++;
-    }
-    *ret_columns = seen;
-    return at;
-}
+/* Bytes of a line without the blanks that fill it: characters may take many bytes and no column. */
+#define BYTES_MOST (TOP_LINE_SIZE - 1 - TOP_WIDTH_MOST)
 
 void top_fit(const char *text, size_t width, bool fill, char line[TOP_LINE_SIZE])
 {
@@ -177,7 +166,9 @@ void top_fit(const char *text, size_t width, bool fill, char line[TOP_LINE_SIZE]
 
     if (width > TOP_WIDTH_MOST)
         width = TOP_WIDTH_MOST;
-    size = bytes_of(text, width, &columns);
+    size = text_fitting(text, width, &columns);
+    if (size > BYTES_MOST)
+        size = columns = 0;
     memcpy(line, text, size);
     for (; fill && columns < width; columns++)
         line[size++] = ' ';
@@ -200,8 +191,10 @@ static struct line line_begin(char text[TOP_LINE_SIZE], size_t width)
 
 static void add(struct line *line, const char *text)
 {
-    size_t columns, size = bytes_of(text, line->width - line->columns, &columns);
+    size_t columns, size = text_fitting(text, line->width - line->columns, &columns);
 
+    if (line->size + size > BYTES_MOST)
+        return;
     memcpy(line->text + line->size, text, size);
     line->size += size;
     line->columns += columns;
@@ -214,7 +207,7 @@ static void add_cell(struct line *line, const char *text, size_t width, bool rig
     char cell[TOP_LINE_SIZE];
     size_t columns;
 
-    (void)bytes_of(text, width, &columns);
+    (void)text_fitting(text, width, &columns);
     for (size_t i = columns; right && i < width; i++)
         add(line, " ");
     top_fit(text, width, !right, cell);
@@ -289,7 +282,8 @@ static void name_row(enum top_view view, const struct live_row *row, size_t widt
     }
     size_t part = width > 3 ? (width - 3) / 2 : 1;
     show_live_name(row->name, part, one);
-    show_live_name(row->other, width > 3 + strlen(one) ? width - 3 - strlen(one) : 1, other);
+    show_live_name(row->other, width > 3 + text_width(one) ? width - 3 - text_width(one) : 1,
+                   other);
     add(&line, one);
     add(&line, " > ");
     add(&line, other);
@@ -317,8 +311,10 @@ static void change_text(unsigned value, const struct live_snapshot *snapshot,
         return;
     }
     double scale = moment ? 1 : 1e9;
-    double now = (double)row->interval[value] * scale / (moment ? 1 : (double)snapshot->length);
-    double then = (double)was->interval[value] * scale / (moment ? 1 : (double)before->length);
+    double now =
+        (double)live_row_value(row, value, false) * scale / (moment ? 1 : (double)snapshot->length);
+    double then =
+        (double)live_row_value(was, value, false) * scale / (moment ? 1 : (double)before->length);
     show_live_change(value, (now - then) / ((double)snapshot->length / 1e9), text);
 }
 
@@ -328,18 +324,14 @@ static void cell_text(const struct top_look *look, unsigned value,
 {
     enum live_table table = views[look->view].table;
     bool is_quantile = value == LIVE_MEDIAN || value == LIVE_P99;
-    const uint64_t *values = look->so_far ? row->so_far : row->interval;
+    uint64_t amount = live_row_value(row, value, look->so_far);
 
-    if (is_quantile && (row->rows != 1 || values[value] == 0))
+    if (is_quantile && (row->rows != 1 || amount == 0))
         strcpy(text, "-");
     else if (look->changes && row->key != 0)
         change_text(value, snapshot, before, row, table, text);
     else
-        show_live_value(value,
-                        value == LIVE_CPU && !look->so_far
-                            ? row->interval[LIVE_CPU] - row->interval[LIVE_CPU_EARLIER]
-                            : values[value],
-                        look->so_far ? 0 : snapshot->length, text);
+        show_live_value(value, amount, look->so_far ? 0 : snapshot->length, text);
 }
 
 static void make_row(const struct top_look *look, const struct live_snapshot *snapshot,
@@ -416,6 +408,9 @@ static void add_cost(struct line *line, const char *before, uint64_t ns, uint64_
     add(line, cost);
 }
 
+/* A recorder of a machine where nothing happens writes each 14 s. */
+#define SILENCE 20000000000u /* ns */
+
 static void add_machine(struct line *line, const struct live_machine *machine)
 {
     char share[UNIT_SIZE], made[160], name[sizeof(machine->name) + 1], ago[UNIT_SIZE];
@@ -429,9 +424,9 @@ static void add_machine(struct line *line, const struct live_machine *machine)
     if (machine->ended && !machine->complete) {
         snprintf(made, sizeof(made), "   %s: gone", name);
         add(line, made);
-    } else if (!machine->ended && machine->last != UINT64_MAX && machine->last > 3000000000u) {
+    } else if (!machine->ended && machine->last != UINT64_MAX && machine->last > SILENCE) {
         show_duration(machine->last, ago);
-        snprintf(made, sizeof(made), "   %s: late, %s", name, ago);
+        snprintf(made, sizeof(made), "   %s: no records for %s", name, ago);
         add(line, made);
     }
 }
@@ -474,7 +469,6 @@ void top_details(const struct live_snapshot *snapshot, const struct live_row *ro
             break;
         told[most] = true;
         const struct live_wait wait = {
-
             .kind = (enum elapsed_kind)most, .time = UINT64_MAX, .call = NO_SYSTEM_CALL};
         char named[LIVE_WAIT_SIZE];
         show_live_wait(&wait, named);

@@ -59,8 +59,8 @@ static int add(void *self, const struct history_event *event, struct problem *pr
 
     (void)problem;
     live->records++;
-    int result = statistics_add(live->statistics, event);
-    return result == 0 ? live_waits_add(live, event) : result;
+    int result = live_waits_add(live, event); /* first: the statistics forget who has ended */
+    return result == 0 ? statistics_add(live->statistics, event) : result;
 }
 
 struct analysis live_analysis(struct live *live)
@@ -138,10 +138,10 @@ static int choose_rows(const struct live_all *all, const struct live_choice *cho
         return -ENOMEM;
     for (size_t i = 0; i < all->count; i++) {
         const struct live_row *row = &all->at[i];
-        const uint64_t *values = choice->so_far ? row->so_far : row->interval;
         live_row_add(&rows->total, row);
         if (is_wanted(row, choice->filter))
-            order[count++] = (struct ordered){values[choice->sort[table]], activity(row), row};
+            order[count++] = (struct ordered){
+                live_row_value(row, choice->sort[table], choice->so_far), activity(row), row};
     }
     qsort(order, count, sizeof(*order), compare);
     rows->all = count;
@@ -190,6 +190,18 @@ int live_choose(struct live *live, const struct live_choice *choice)
 
 /* ---- making one ---- */
 
+/* ns since a record came here. Also a recorder with nothing to record writes now and then. */
+static uint64_t since_arrival(struct live_origin *origin)
+{
+    uint64_t now = clock_now(CLOCK_MONOTONIC);
+
+    if (origin->latest != origin->looked)
+        origin->arrived = now;
+    origin->looked = origin->latest;
+    return now - origin->arrived;
+}
+
+/* `time` 0: the recordings go on. */
 static int describe_machines(struct live *live, uint32_t origins, uint64_t time,
                              struct live_snapshot *snapshot)
 {
@@ -222,8 +234,10 @@ static int describe_machines(struct live *live, uint32_t origins, uint64_t time,
             !live->waits.origins[i].seen)
             continue;
         const struct source_state *state = history_state(live->history, i);
-        uint64_t latest = live_common_time(live, i, live->waits.origins[i].latest);
-        uint64_t ago = time > latest ? time - latest : 0;
+        struct live_origin *origin = &live->waits.origins[i];
+        uint64_t latest = live_common_time(live, i, origin->latest);
+        uint64_t arrived = since_arrival(origin);
+        uint64_t ago = time == 0 ? arrived : time > latest ? time - latest : 0;
         struct live_machine *machine = &snapshot->machines[index];
         if (ago < machine->last)
             machine->last = ago;
@@ -239,6 +253,11 @@ static uint64_t running_cost(const struct own_cost *own)
     return own->cpu > own->load ? own->cpu - own->load : 0;
 }
 
+static uint64_t since(uint64_t now, uint64_t before)
+{
+    return now > before ? now - before : 0;
+}
+
 static void describe_whole(struct live *live, uint64_t time, struct live_snapshot *snapshot)
 {
     const struct communication *now = live->now;
@@ -247,19 +266,21 @@ static void describe_whole(struct live *live, uint64_t time, struct live_snapsho
 
     snapshot->number = ++live->number;
     snapshot->time = now->duration + (time - live->latest);
+    if (before != NULL && snapshot->time < before->time)
+        snapshot->time = before->time; /* clocks became known, or a recording joined */
     snapshot->wall = (int64_t)time + history_wall_offset(live->history, 0);
     snapshot->length = before == NULL ? snapshot->time : snapshot->time - before->time;
     snapshot->events = now->events;
-    snapshot->new_events = now->events - (before == NULL ? 0 : before->events);
+    snapshot->new_events = since(now->events, before == NULL ? 0 : before->events);
     snapshot->records = live->records - live->taken_records;
     snapshot->not_known_yet = now->not_known_yet;
     snapshot->lost = now->lost;
-    snapshot->new_lost = now->lost - (before == NULL ? 0 : before->lost);
+    snapshot->new_lost = since(now->lost, before == NULL ? 0 : before->lost);
     snapshot->late = now->matching.late;
     snapshot->dropped = now->dropped;
     snapshot->own = now->matching.own_cost;
     snapshot->own_new =
-        running_cost(&snapshot->own) - (before == NULL ? 0 : running_cost(&before->own));
+        since(running_cost(&snapshot->own), before == NULL ? 0 : running_cost(&before->own));
     snapshot->reader = clock_now(CLOCK_PROCESS_CPUTIME_ID);
     snapshot->reader_new = snapshot->reader - (before == NULL ? live->reader : before->reader);
     snapshot->real = real - live->taken_at;
@@ -303,6 +324,7 @@ int live_take(struct live *live, uint32_t origins, uint64_t time, bool last)
 {
     struct communication *now;
     struct live_snapshot *snapshot = calloc(1, sizeof(*snapshot));
+    bool goes_on = time == 0 && !last;
     int result = snapshot == NULL ? -ENOMEM : statistics_finish(live->statistics, origins, &now);
 
     if (result < 0) {
@@ -318,8 +340,8 @@ int live_take(struct live *live, uint32_t origins, uint64_t time, bool last)
     if (result == 0)
         result = choose_all(live, snapshot);
     if (result == 0)
-        result = describe_machines(live, origins, time, snapshot);
-    if (result == 0 && live->counts)
+        result = describe_machines(live, origins, goes_on ? 0 : time, snapshot);
+    if (result == 0 && live->label != NULL)
         result = live_counters_make(live);
     if (result < 0) {
         free_snapshot(snapshot);

@@ -10,7 +10,7 @@
  *      others (3)                     0                   0
  *
  * Each row has values so far and values of the interval since the snapshot before. What was counted by the statistics is
- * what they say at this moment, and the intervals add up to it. At most `rows_most` rows of a table are kept, chosen by the
+ * what they say at this moment, and the intervals add up to it. At most LIVE_ROWS_MOST rows of a table are kept, chosen by the
  * value that the user sorts by; `others` is the sum of the rest. The latest snapshots are kept, bounded in number and memory.
  *
  * Waits are counted in one pass: a wait that goes on counts as far as it has come, and for what is known of it so far. A call
@@ -80,8 +80,7 @@ enum live_value {
 enum live_unit { LIVE_COUNT, LIVE_BYTES, LIVE_NS };
 
 struct live_value_kind {
-    const char *key;     /* "sent.messages": JSON, in the object `sent`; "waits.lock" */
-    const char *heading; /* of a column, at most 8 characters; NULL: never one */
+    const char *key; /* "sent.messages": JSON, in the object `sent`; "waits.lock" */
     enum live_unit unit;
     bool is_moment;  /* no sum: what it is now */
     unsigned tables; /* bits (enum live_table) of those whose rows have it */
@@ -124,6 +123,9 @@ struct live_row {
     uint64_t interval[LIVE_VALUES]; /* LIVE_CORRECTION: int64_t */
 };
 
+/* As it is shown and sorted by: of the CPU time of an interval, what was used in it. */
+uint64_t live_row_value(const struct live_row *row, unsigned value, bool so_far);
+
 struct live_rows {
     struct live_row *at;
     size_t count;           /* without `others` */
@@ -134,7 +136,8 @@ struct live_rows {
 
 struct live_machine {
     char name[MACHINE_NAME_SIZE + 16];
-    uint64_t last;    /* ns since its latest record, by the snapshot's time */
+    uint64_t
+        last; /* ns since its latest record: since it came here; of a finished trace, by the snapshot's time */
     bool ended;       /* its recording has ended ... */
     bool complete;    /* ... in order */
     uint64_t cpus;    /* 0: not known */
@@ -191,7 +194,7 @@ void live_default_choice(struct live_choice *choice);
 int live_choose(struct live *live, const struct live_choice *choice);
 
 /* Makes a snapshot of all that was added. `origins`: so many sources. `time`: by the first origin's clock, ns; 0: that of the
- * latest event. `last`: the recordings have ended. Returns 0 or -ENOMEM. */
+ * latest event, in recordings that go on. `last`: the recordings have ended. Returns 0 or -ENOMEM. */
 int live_take(struct live *live, uint32_t origins, uint64_t time, bool last);
 
 /* The latest snapshot, and the ones before it: 1, 2 ...; NULL: it was not made, or is not kept. Valid until the next
@@ -208,8 +211,8 @@ size_t live_kept(const struct live *live);
  * of a set have a counter each, and all later ones share the last, "others".
  */
 enum live_counted {
-    LIVE_COUNTED_PROGRAMS,
-    LIVE_COUNTED_CONTAINERS,
+    LIVE_COUNTED_PROGRAMS,   /* of a machine ... */
+    LIVE_COUNTED_CONTAINERS, /* ... */
     LIVE_COUNTED_MACHINES,
     LIVE_COUNTED_PAIRS, /* of programs: messages from one to the other */
     LIVE_COUNTED_CALLS, /* ... requests, from the client's to the server's */
@@ -231,13 +234,16 @@ struct live_counter {
     char
         name[LIVE_NAME_SIZE]; /* of the program ...; of pairs and calls, the sender's or client's */
     char other
-        [LIVE_NAME_SIZE]; /* the receiver's or server's: a program, or an address that is not monitored */
+        [LIVE_NAME_SIZE]; /* the machine; the receiver or server: a program, or an unmonitored address */
     uint64_t so_far[LIVE_VALUES];
     struct live_times served, asked; /* of calls: as the server and as the client has timed them */
 };
 
-/* From now on each snapshot counts. */
-void live_count(struct live *live);
+/* Makes a label of at most `size` bytes of a name, and a NUL: never longer than the name. */
+typedef void live_label(const char *name, size_t size, char *to);
+
+/* From now on each snapshot counts. Names with the same label are one. */
+void live_count(struct live *live, live_label *label);
 
 /* As of the latest snapshot. */
 const struct live_counter *live_counters(const struct live *live, enum live_counted set,

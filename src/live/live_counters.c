@@ -2,7 +2,7 @@
 /*
  * live_counters.c: counters under few names. See live.h.
  *
- *      rows of nginx[12], nginx[13] --sum--> "nginx" --never less--> 1,812,003 messages
+ *      rows of nginx[12], nginx[13] --sum--> "nginx", "web1" --never less--> 1,812,003 messages
  */
 #include "live/live_private.h"
 
@@ -18,9 +18,9 @@ const uint64_t live_bounds[LIVE_BOUNDS] = {
     50 * MS, 100 * MS, 250 * MS, 500 * MS, 1000 * MS,  2500 * MS, 5000 * MS, 10000 * MS,
 };
 
-void live_count(struct live *live)
+void live_count(struct live *live, live_label *label)
 {
-    live->counts = true;
+    live->label = label;
 }
 
 const struct live_counter *live_counters(const struct live *live, enum live_counted set,
@@ -39,30 +39,41 @@ void live_counters_done(struct live *live)
     }
 }
 
-/* The sum of these names; NULL: out of memory. */
-static struct live_counter *sum_of(struct live_set *set, const char *name, const char *other)
+static uint64_t key_of(const char *name, const char *other)
 {
-    uint64_t key = hash_bytes(hash_bytes(0, name, strlen(name) + 1), other, strlen(other));
-    int64_t index = intern_find(&set->keys, key);
+    return hash_bytes(hash_bytes(0, name, strlen(name) + 1), other, strlen(other));
+}
 
-    if (index < 0 && set->keys.count >= LIVE_COUNTED_MOST) {
-        name = "others";
-        other = other[0] == '\0' ? "" : "others";
-        key = 1;
-    }
-    if (index < 0) {
-        uint32_t before = set->keys.count;
-        index = intern_add(&set->keys, key);
-        if (index < 0 ||
-            array_reserve(&set->at, &set->room, (size_t)index + 1, sizeof(*set->at)) < 0 ||
-            array_reserve(&set->sum, &set->sum_room, (size_t)index + 1, sizeof(*set->sum)) < 0)
-            return NULL;
-        if (index == before) {
-            snprintf(set->at[index].name, LIVE_NAME_SIZE, "%.*s", LIVE_NAME_SIZE - 1, name);
-            snprintf(set->at[index].other, LIVE_NAME_SIZE, "%.*s", LIVE_NAME_SIZE - 1, other);
-        }
+/* The sum of these labels; NULL: out of memory. */
+static struct live_counter *sum_of_labels(struct live_set *set, const char *name, const char *other)
+{
+    uint64_t key = key_of(name, other);
+    uint32_t before = set->keys.count;
+    int64_t index = intern_add(&set->keys, key);
+
+    if (index < 0 || array_reserve(&set->at, &set->room, (size_t)index + 1, sizeof(*set->at)) < 0 ||
+        array_reserve(&set->sum, &set->sum_room, (size_t)index + 1, sizeof(*set->sum)) < 0)
+        return NULL;
+    if (index == before) {
+        snprintf(set->at[index].name, LIVE_NAME_SIZE, "%s", name);
+        snprintf(set->at[index].other, LIVE_NAME_SIZE, "%s", other);
     }
     return &set->sum[index];
+}
+
+/* The sum of these names, which are different only if their labels are; NULL: out of memory. */
+static struct live_counter *sum_of(struct live *live, enum live_counted counted, const char *name,
+                                   const char *other)
+{
+    struct live_set *set = &live->sets[counted];
+    char labels[2][LIVE_NAME_SIZE];
+
+    live->label(name, LIVE_NAME_SIZE - 1, labels[0]);
+    live->label(other, LIVE_NAME_SIZE - 1, labels[1]);
+    if (set->keys.count >= LIVE_COUNTED_MOST &&
+        intern_find(&set->keys, key_of(labels[0], labels[1])) < 0)
+        return sum_of_labels(set, "others", other[0] == '\0' ? "" : "others");
+    return sum_of_labels(set, labels[0], labels[1]);
 }
 
 /* ---- names ---- */
@@ -91,7 +102,9 @@ static int add_rows(struct live *live, enum live_table table, enum live_counted 
 {
     for (size_t i = 0; i < live->all[table].count; i++) {
         const struct live_row *row = &live->all[table].at[i];
-        struct live_counter *sum = sum_of(&live->sets[to], row->name, "");
+        char name[NAME_SIZE], machine[NAME_SIZE] = "";
+        live_group_names(live, table, i, name, table == LIVE_MACHINES ? NULL : machine);
+        struct live_counter *sum = sum_of(live, to, name, machine);
         if (sum == NULL)
             return -ENOMEM;
         for (unsigned value = 0; value < LIVE_VALUES; value++)
@@ -107,7 +120,7 @@ static int add_pairs(struct live *live)
         char from[NAME_SIZE], to[NAME_SIZE];
         name_party(live->now, &pair->from, true, from);
         name_party(live->now, &pair->to, true, to);
-        struct live_counter *sum = sum_of(&live->sets[LIVE_COUNTED_PAIRS], from, to);
+        struct live_counter *sum = sum_of(live, LIVE_COUNTED_PAIRS, from, to);
         if (sum == NULL)
             return -ENOMEM;
         sum->so_far[LIVE_SENT] += pair->sent.messages;
@@ -142,7 +155,7 @@ static int add_calls(struct live *live)
             continue;
         name_party(live->now, &path->ends[0], true, client);
         name_party(live->now, &path->ends[1], false, server);
-        struct live_counter *sum = sum_of(&live->sets[LIVE_COUNTED_CALLS], client, server);
+        struct live_counter *sum = sum_of(live, LIVE_COUNTED_CALLS, client, server);
         if (sum == NULL)
             return -ENOMEM;
         add_times(&sum->served, &of[TIME_RESPONSE_WHOLE]);
@@ -180,7 +193,8 @@ static void raise_counter(struct live_counter *counter, const struct live_counte
 int live_counters_make(struct live *live)
 {
     for (unsigned i = 0; i < LIVE_COUNTED_SETS; i++)
-        memset(live->sets[i].sum, 0, live->sets[i].keys.count * sizeof(*live->sets[i].sum));
+        if (live->sets[i].sum != NULL)
+            memset(live->sets[i].sum, 0, live->sets[i].keys.count * sizeof(*live->sets[i].sum));
     if (add_rows(live, LIVE_PROGRAMS, LIVE_COUNTED_PROGRAMS) < 0 ||
         add_rows(live, LIVE_CONTAINERS, LIVE_COUNTED_CONTAINERS) < 0 ||
         add_rows(live, LIVE_MACHINES, LIVE_COUNTED_MACHINES) < 0 || add_pairs(live) < 0 ||

@@ -27,13 +27,14 @@ static void name_of(const struct communication *all, const struct communication_
 }
 
 static struct live_row *row_of(struct live *live, enum live_table table, enum communication_by by,
-                               const struct communication_process *process)
+                               uint32_t index)
 {
+    const struct communication_process *process = &live->now->processes[index];
     char name[NAME_SIZE] = "";
 
     name_of(live->now, process, by, name);
     uint64_t key = hash_bytes(process->machine + 10, name, strlen(name)) | 1;
-    struct live_row *row = live_all_add(&live->all[table], key, 0);
+    struct live_row *row = live_all_add(&live->all[table], key, index);
     if (row != NULL && row->name[0] == '\0') {
         bool several = live->now->machine_count > 1 && by != BY_MACHINE;
         snprintf(row->name, sizeof(row->name), "%.40s%s%.20s", name, several ? "@" : "",
@@ -46,8 +47,20 @@ static struct live_row *row_of(struct live *live, enum live_table table, enum co
     return row;
 }
 
-/* The wait of the processes that takes most of their time. */
-static void choose_wait(struct live_row *group)
+void live_group_names(const struct live *live, enum live_table table, size_t index,
+                      char name[NAME_SIZE], char machine[NAME_SIZE])
+{
+    const struct communication_process *process =
+        &live->now->processes[live->all[table].sources[index]];
+
+    for (size_t g = 0; g < ARRAY_SIZE(groups); g++)
+        if (groups[g].table == table)
+            name_of(live->now, process, groups[g].by, name);
+    if (machine != NULL)
+        name_of(live->now, process, BY_MACHINE, machine);
+}
+
+void live_choose_wait(struct live_row *group)
 {
     unsigned most = ELAPSED_UNKNOWN;
 
@@ -72,15 +85,14 @@ int live_groups_make(struct live *live)
 {
     for (size_t g = 0; g < ARRAY_SIZE(groups); g++) {
         struct live_all *all = &live->all[groups[g].table];
-        for (size_t i = 0; i < live->now->process_count; i++) {
-            struct live_row *row =
-                row_of(live, groups[g].table, groups[g].by, &live->now->processes[i]);
+        for (uint32_t i = 0; i < live->now->process_count; i++) {
+            struct live_row *row = row_of(live, groups[g].table, groups[g].by, i);
             if (row == NULL)
                 return -ENOMEM;
             add(row, &live->all[LIVE_PROCESSES].at[i]);
         }
         for (size_t i = 0; i < all->count; i++)
-            choose_wait(&all->at[i]);
+            live_choose_wait(&all->at[i]);
     }
     return 0;
 }

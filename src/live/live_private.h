@@ -19,11 +19,12 @@ enum live_sleep { AWAKE, IN_RECEIVE, IN_SEND, FOR_ANY, IN_STOP };
 /* What a wait was for, to be named when a snapshot is made. */
 struct live_about {
     uint32_t origin;
-    uint32_t path;         /* number; 0: none */
-    uint32_t partner;      /* place of the other end ... */
-    uint32_t partner_path; /* ... and its number: another end may have the place later */
-    bool is_idle;          /* it is the side that serves, and waits for a request */
-    uint32_t object;       /* as in a BLOCK */
+    uint32_t path;           /* number; 0: none */
+    uint32_t partner;        /* place of the other end ... */
+    uint32_t partner_path;   /* ... and its number: another end may have the place later ... */
+    uint32_t partner_origin; /* ... at its origin */
+    bool is_idle;            /* it is the side that serves, and waits for a request */
+    uint32_t object;         /* as in a BLOCK */
     uint32_t call;
 };
 
@@ -41,10 +42,17 @@ struct live_thread {
     struct live_about about;
 };
 
+/*
+ * A process; or, with number 0, all that have ended and had this row of the statistics together:
+ *
+ *      job[9001], 2 threads --both end--> job (17)      its place in the pool is free
+ */
 struct live_process {
     uint32_t origin, number;
+    uint32_t row; /* index + 1 of a shared row: of those that have ended; 0: it must be asked for */
     uint32_t threads; /* living */
     bool ended;
+    bool keeps_row;                           /* it has ended, and its row is its own */
     uint64_t ended_waits[ELAPSED_KIND_COUNT]; /* ns */
     int64_t correction;                       /* of this interval */
     uint64_t
@@ -63,9 +71,10 @@ struct live_process {
 /* An end of a path, and who used it last. */
 struct live_end {
     uint32_t origin, path;
-    uint32_t stream;  /* 0: nobody yet */
-    uint32_t process; /* index + 1 of its process; 0: not known */
-    bool serves;      /* requests come there */
+    uint32_t stream;         /* 0: nobody yet */
+    uint32_t process;        /* index + 1 of its process; 0: not known ... */
+    uint32_t process_number; /* ... another process may have the index later */
+    bool serves;             /* requests come there */
     uint64_t
         asked; /* when one came of an unmonitored client that is not answered yet; 0: none. Its clock */
 };
@@ -74,6 +83,8 @@ struct live_origin {
     bool seen;
     uint64_t latest;   /* its clock, ns */
     uint64_t boundary; /* its clock: when the interval began */
+    uint64_t looked;   /* `latest`, at the latest snapshot at which that was new ... */
+    uint64_t arrived;  /* ... CLOCK_MONOTONIC */
 };
 
 struct live_waits {
@@ -82,6 +93,7 @@ struct live_waits {
     struct live_end *ends; /* [end_place - 1] */
     size_t end_room, end_count;
     struct lookup numbers; /* of processes: indexes into the pool */
+    struct lookup sums;    /* of shared rows: the same */
     struct pool processes;
     struct recorded_types recorded;
     struct live_origin *origins;
@@ -108,7 +120,7 @@ struct live_set {
 
 struct live {
     struct history *history;
-    bool counts;
+    live_label *label; /* NULL: nothing is counted */
     struct live_set sets[LIVE_COUNTED_SETS];
     struct statistics *statistics;
     struct live_waits waits;
@@ -134,8 +146,10 @@ void live_waits_look(struct live *live, uint64_t time);
 /* A new interval begins at that time. */
 void live_waits_next(struct live *live, uint64_t time);
 
-/* NULL: none is known. */
-const struct live_process *live_waits_of(const struct live *live, uint32_t origin, uint32_t number);
+/* A process, or a sum of ended ones, by its place in the pool, and its row of the statistics; NULL: nothing has this place, or
+ * it has no row. *ret_error: 0 or -ENOMEM. */
+const struct live_process *live_waits_at(struct live *live, uint32_t index, uint32_t *ret_row,
+                                         int *ret_error);
 
 /* What a wait was for, in words. */
 void live_waits_name(const struct live *live, const struct live_about *about,
@@ -160,6 +174,9 @@ void live_all_done(struct live_all *all);
 /* Adds the values of a row. */
 void live_row_add(struct live_row *sum, const struct live_row *row);
 
+/* The wait of a row that several processes have: the kind that takes most of their time. */
+void live_choose_wait(struct live_row *row);
+
 /* ---- live_counters.c ---- */
 
 int live_counters_make(struct live *live);
@@ -169,5 +186,9 @@ void live_counters_done(struct live *live);
 
 /* Fills the groups in live->all from its processes. Returns 0 or -ENOMEM. */
 int live_groups_make(struct live *live);
+
+/* The name of a row of a group, and that of its machine (NULL: not wanted): the row's own name has both. */
+void live_group_names(const struct live *live, enum live_table table, size_t index,
+                      char name[NAME_SIZE], char machine[NAME_SIZE]);
 
 #endif

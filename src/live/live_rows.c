@@ -63,6 +63,16 @@ void live_row_add(struct live_row *sum, const struct live_row *row)
     }
 }
 
+uint64_t live_row_value(const struct live_row *row, unsigned value, bool so_far)
+{
+    uint64_t amount = so_far ? row->so_far[value] : row->interval[value];
+    uint64_t earlier = row->interval[LIVE_CPU_EARLIER];
+
+    if (value != LIVE_CPU || so_far)
+        return amount;
+    return amount > earlier ? amount - earlier : 0;
+}
+
 /* ---- names, keys ---- */
 
 static uint64_t hash_text(uint64_t hash, const char *text)
@@ -185,30 +195,66 @@ static const struct live_row *find_before(const struct live *live, enum live_tab
 
 /* ---- processes ---- */
 
-static void describe_wait(const struct live *live, const struct live_process *waits,
-                          struct live_row *row)
+/* What it waited for mostly. */
+static struct live_wait wait_of(const struct live *live, const struct live_process *waits)
 {
+    struct live_wait wait = {.kind = ELAPSED_UNKNOWN};
     unsigned most = ELAPSED_UNKNOWN;
 
-    for (unsigned kind = 0; kind < ELAPSED_KIND_COUNT; kind++) {
-        row->so_far[LIVE_WAITS + kind] = waits->ended_waits[kind] + waits->open[kind];
-        row->interval[LIVE_WAITS + kind] = waits->now[kind];
+    for (unsigned kind = 0; kind < ELAPSED_KIND_COUNT; kind++)
         if (waits->now[kind] > waits->now[most])
             most = kind;
+    wait.kind = (enum elapsed_kind)most;
+    wait.time = waits->now[most];
+    wait.since = waits->since[most];
+    wait.call = waits->about[most].call;
+    wait.is_silent = waits->threads == 1 && waits->silent > wait.time;
+    if (wait.time > 0)
+        live_waits_name(live, &waits->about[most], wait.what);
+    return wait;
+}
+
+static void add_waits(const struct live *live, const struct live_process *waits,
+                      struct live_row *row)
+{
+    const struct live_wait wait = wait_of(live, waits);
+
+    for (unsigned kind = 0; kind < ELAPSED_KIND_COUNT; kind++) {
+        row->so_far[LIVE_WAITS + kind] += waits->ended_waits[kind] + waits->open[kind];
+        row->interval[LIVE_WAITS + kind] += waits->now[kind];
     }
-    row->wait.kind = (enum elapsed_kind)most;
-    row->wait.time = waits->now[most];
-    row->wait.since = waits->since[most];
-    row->wait.call = waits->about[most].call;
-    row->wait.is_silent = waits->threads == 1 && waits->silent > row->wait.time;
-    if (waits->now[most] > 0)
-        live_waits_name(live, &waits->about[most], row->wait.what);
-    row->so_far[LIVE_SILENT] = row->interval[LIVE_SILENT] = waits->silent;
-    row->interval[LIVE_CORRECTION] = (uint64_t)waits->correction;
-    row->interval[LIVE_CPU_EARLIER] = waits->cpu_earlier;
-    row->interval[LIVE_WAITED_FOR] = waits->waited_now;
-    row->so_far[LIVE_WAITED_FOR] = waits->waited_ended + waits->waited_open;
-    row->so_far[LIVE_THREADS] = row->interval[LIVE_THREADS] = waits->threads;
+    row->so_far[LIVE_SILENT] += waits->silent;
+    row->interval[LIVE_SILENT] += waits->silent;
+    row->interval[LIVE_CORRECTION] += (uint64_t)waits->correction;
+    row->interval[LIVE_CPU_EARLIER] += waits->cpu_earlier;
+    row->interval[LIVE_WAITED_FOR] += waits->waited_now;
+    row->so_far[LIVE_WAITED_FOR] += waits->waited_ended + waits->waited_open;
+    row->so_far[LIVE_THREADS] += waits->threads;
+    if (wait.time >= row->wait.time)
+        row->wait = wait;
+}
+
+static int add_all_waits(struct live *live)
+{
+    const struct live_waits *waits = &live->waits;
+    struct live_all *all = &live->all[LIVE_PROCESSES];
+    int error = 0;
+
+    for (uint32_t i = 0; error == 0 && i < waits->processes.used; i++) {
+        uint32_t row;
+        const struct live_process *process = live_waits_at(live, i, &row, &error);
+        if (process == NULL || row >= live->now->process_count)
+            continue;
+        add_waits(live, process, &all->at[row]);
+        if (live->now->processes[row].group != NULL) /* the statistics do not count them */
+            all->at[row].so_far[LIVE_LIVING] += process->number != 0 && !process->ended;
+    }
+    for (size_t i = 0; i < live->now->process_count; i++)
+        if (live->now->processes[i].group != NULL) {
+            all->at[i].wait.is_silent = false;
+            live_choose_wait(&all->at[i]);
+        }
+    return error;
 }
 
 /* Rows stand in the order of the statistics, whose indexes parties have. */
@@ -222,8 +268,6 @@ static struct live_row *row_for(struct live_all *all, uint64_t key, uint32_t ind
 static int make_process(struct live *live, uint32_t index)
 {
     const struct communication_process *process = &live->now->processes[index];
-    const struct live_process *waits =
-        process->stream == 0 ? NULL : live_waits_of(live, process->origin, process->stream);
     struct live_row *row = row_for(&live->all[LIVE_PROCESSES], key_of_process(process), index);
     enum time_kind kind = kind_of_times(&process->times);
     const struct histogram *of = process->times.of;
@@ -251,9 +295,7 @@ static int make_process(struct live *live, uint32_t index)
     row->so_far[LIVE_QUEUE] = process->queue.messages;
     row->so_far[LIVE_QUEUE_BYTES] = process->queue.bytes;
     row->so_far[LIVE_PROCESS_COUNT] = process->group != NULL ? process->group_size : 1;
-    row->so_far[LIVE_LIVING] = process->ended ? 0 : 1;
-    if (waits != NULL)
-        describe_wait(live, waits, row);
+    row->so_far[LIVE_LIVING] = process->group == NULL && !process->ended;
     const struct live_row *before = find_before(live, LIVE_PROCESSES, row, &source);
     return subtract_times(
         &of[kind], before == NULL ? NULL : &live->before->processes[source].times.of[kind], row);
@@ -365,6 +407,8 @@ int live_rows_make(struct live *live)
         result = make_pair(live, i);
     for (uint32_t i = 0; result == 0 && i < live->now->path_count; i++)
         result = make_connection(live, i);
+    if (result == 0)
+        result = add_all_waits(live);
     if (result < 0)
         return result;
     add_failures(live);

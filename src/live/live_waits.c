@@ -62,6 +62,81 @@ static int begin_thread(struct live *live, struct live_thread *thread, uint32_t 
     return 0;
 }
 
+/* The sum of those that have ended and had this row; NULL: out of memory. */
+static struct live_process *sum_of(struct live_waits *waits, uint32_t row)
+{
+    uint32_t index = lookup_find(&waits->sums, row);
+
+    if (index == LOOKUP_NONE) {
+        int64_t taken = pool_take(&waits->processes);
+        if (taken < 0 || lookup_set(&waits->sums, row, (uint32_t)taken) < 0)
+            return NULL;
+        index = (uint32_t)taken;
+        ((struct live_process *)pool_at(&waits->processes, index))->row = row + 1;
+    }
+    return pool_at(&waits->processes, index);
+}
+
+static void add_process(struct live_process *sum, const struct live_process *process)
+{
+    for (unsigned kind = 0; kind < ELAPSED_KIND_COUNT; kind++) {
+        sum->ended_waits[kind] += process->ended_waits[kind];
+        sum->now[kind] += process->now[kind];
+        if (process->now[kind] > 0)
+            sum->about[kind] = process->about[kind];
+    }
+    sum->correction += process->correction;
+    sum->cpu_earlier += process->cpu_earlier;
+    sum->waited_ended += process->waited_ended;
+    sum->waited_now += process->waited_now;
+}
+
+/* With its last record, since the statistics forget it then. */
+static int end_process(struct live *live, struct live_process *process)
+{
+    bool shared;
+    int64_t row =
+        statistics_process_row(live->statistics, process->origin, process->number, &shared);
+
+    if (row < 0)
+        return (int)row;
+    process->ended = true;
+    process->keeps_row = row != NO_PROCESS && !shared;
+    process->row = row != NO_PROCESS && shared ? (uint32_t)row + 1 : 0;
+    return 0;
+}
+
+/* No thread has its index any more. */
+static int release_process(struct live_waits *waits, uint32_t index)
+{
+    struct live_process *process = pool_at(&waits->processes, index);
+
+    if (process->keeps_row)
+        return 0;
+    if (process->row != 0) {
+        struct live_process *sum = sum_of(waits, process->row - 1);
+        if (sum == NULL)
+            return -ENOMEM;
+        add_process(sum, process);
+    }
+    lookup_remove(&waits->numbers, number_key(process->origin, process->number));
+    pool_give(&waits->processes, index);
+    return 0;
+}
+
+/* A thread of a process that has ended may still end: a trace may say so. */
+static int end_thread(struct live *live, struct live_thread *thread, bool last)
+{
+    uint32_t index = thread->process - 1;
+    struct live_process *process = pool_at(&live->waits.processes, index);
+
+    *thread = (struct live_thread){0};
+    process->threads--;
+    if (last && !process->ended && end_process(live, process) < 0)
+        return -ENOMEM;
+    return process->ended && process->threads == 0 ? release_process(&live->waits, index) : 0;
+}
+
 /* NULL: out of memory. */
 static struct live_thread *thread_of(struct live *live, const struct history_event *event)
 {
@@ -73,35 +148,11 @@ static struct live_thread *thread_of(struct live *live, const struct history_eve
     if (place > waits->thread_count)
         waits->thread_count = place;
     struct live_thread *thread = &waits->threads[place - 1];
-    if ((thread->number != number || thread->origin != event->event.origin) &&
-        begin_thread(live, thread, event->event.origin, number) < 0)
+    if (thread->number == number && thread->origin == event->event.origin)
+        return thread;
+    if (thread->number != 0 && end_thread(live, thread, false) < 0) /* its end was lost */
         return NULL;
-    return thread;
-}
-
-/* A process that has ended, but for those that the statistics have a row of. */
-#define PROCESSES_KEPT 8192u
-
-static void end_process(struct live_waits *waits, uint32_t index)
-{
-    struct live_process *process = pool_at(&waits->processes, index);
-
-    process->ended = true;
-    if (waits->numbers.count <= PROCESSES_KEPT)
-        return;
-    lookup_remove(&waits->numbers, number_key(process->origin, process->number));
-    pool_give(&waits->processes, index);
-}
-
-static void end_thread(struct live_waits *waits, struct live_thread *thread, bool last)
-{
-    struct live_process *process = pool_at(&waits->processes, thread->process - 1);
-
-    if (process->threads > 0)
-        process->threads--;
-    if (last || process->threads == 0)
-        end_process(waits, thread->process - 1);
-    *thread = (struct live_thread){0};
+    return begin_thread(live, thread, event->event.origin, number) < 0 ? NULL : thread;
 }
 
 /* ---- counting ---- */
@@ -215,6 +266,7 @@ static struct live_about about_event(const struct live_waits *waits,
 
     if (about.path != 0 && partner != NULL) {
         about.partner = event->partner_place;
+        about.partner_origin = partner->origin;
         about.partner_path = partner->path;
     }
     about.is_idle = own != NULL && own->serves && !is_send(event);
@@ -227,8 +279,22 @@ static const struct live_end *partner_of(const struct live_waits *waits,
 {
     const struct live_end *partner = end_at(waits, about->partner);
 
-    return partner != NULL && partner->path == about->partner_path && partner->path != 0 ? partner
-                                                                                         : NULL;
+    return partner != NULL && partner->path == about->partner_path &&
+                   partner->origin == about->partner_origin && partner->path != 0
+               ? partner
+               : NULL;
+}
+
+/* NULL: it is not known, or has ended. */
+static struct live_process *process_at(const struct live_waits *waits, const struct live_end *end)
+{
+    struct live_process *process =
+        end->process == 0 ? NULL : pool_at(&waits->processes, end->process - 1);
+
+    return process != NULL && process->origin == end->origin &&
+                   process->number == end->process_number
+               ? process
+               : NULL;
 }
 
 /* The process that uses the other end, which is waited for; NULL: none that is known. */
@@ -237,9 +303,7 @@ static struct live_process *waited_for(const struct live_waits *waits,
 {
     const struct live_end *partner = about->is_idle ? NULL : partner_of(waits, about);
 
-    return partner == NULL || partner->process == 0
-               ? NULL
-               : pool_at(&waits->processes, partner->process - 1);
+    return partner == NULL ? NULL : process_at(waits, partner);
 }
 
 static bool is_of_other_end(enum elapsed_kind kind)
@@ -421,8 +485,7 @@ static void note_request(struct live_waits *waits, struct live_end *end,
                          const struct history_event *event)
 {
     uint64_t time = event->event.header->time, boundary = boundary_of(waits, end->origin);
-    struct live_process *process =
-        end->process == 0 ? NULL : pool_at(&waits->processes, end->process - 1);
+    struct live_process *process = process_at(waits, end);
 
     if (!end->serves || event->joined || process == NULL)
         return;
@@ -468,6 +531,8 @@ static void use_end(struct live_waits *waits, const struct live_thread *thread,
     end->path = path_of(event);
     end->stream = thread->number;
     end->process = thread->process;
+    end->process_number =
+        ((const struct live_process *)pool_at(&waits->processes, thread->process - 1))->number;
     if (id != EVENT_RECEIVECALL)
         note_request(waits, end, event);
 }
@@ -495,10 +560,10 @@ int live_waits_add(struct live *live, const struct history_event *event)
 {
     const struct record *record = (const struct record *)event->event.header;
     struct live_waits *waits = &live->waits;
-    bool is_of_thread = event->stream_place != 0 &&
-                        (record->header.id == EVENT_STREAM ||
-                         (event_is_metered(record->header.id) && record->header.stream != 0 &&
-                          !(record->header.flags & RECORD_NO_STREAM)));
+    bool is_of_thread =
+        event->stream_place != 0 && record->header.stream != 0 &&
+        (record->header.id == EVENT_STREAM ||
+         (event_is_metered(record->header.id) && !(record->header.flags & RECORD_NO_STREAM)));
 
     recorded_note(&waits->recorded, &record->header);
     if (note_time(live, &event->event) < 0 || note_end(waits, event) < 0)
@@ -523,9 +588,9 @@ int live_waits_add(struct live *live, const struct history_event *event)
     thread->cpu = event->proc_time;
     thread->runs = true;
     begin_sleep(waits, thread, event);
-    if (record->header.id == EVENT_TERMINATION)
-        end_thread(waits, thread, record->termination.last != 0);
-    return 0;
+    return record->header.id == EVENT_TERMINATION
+               ? end_thread(live, thread, record->termination.last != 0)
+               : 0;
 }
 
 /* ---- a snapshot ---- */
@@ -570,9 +635,11 @@ static void look_at_thread(struct live *live, struct live_thread *thread, uint64
 static void look_at_end(struct live *live, const struct live_end *end, uint64_t time)
 {
     uint64_t boundary = boundary_of(&live->waits, end->origin);
-    struct live_process *process = pool_at(&live->waits.processes, end->process - 1);
+    struct live_process *process = process_at(&live->waits, end);
     uint64_t since = time > end->asked ? time - end->asked : 0;
 
+    if (process == NULL)
+        return;
     process->waited_now += least(since, time > boundary ? time - boundary : 0);
     process->waited_open += since;
 }
@@ -586,7 +653,7 @@ void live_waits_look(struct live *live, uint64_t time)
             look_at_thread(live, &waits->threads[i],
                            own_time(live, waits->threads[i].origin, time));
     for (size_t i = 0; i < waits->end_count; i++)
-        if (waits->ends[i].asked != 0 && waits->ends[i].process != 0)
+        if (waits->ends[i].asked != 0)
             look_at_end(live, &waits->ends[i], own_time(live, waits->ends[i].origin, time));
 }
 
@@ -607,11 +674,22 @@ void live_waits_next(struct live *live, uint64_t time)
             waits->origins[i].boundary = own_time(live, i, time);
 }
 
-const struct live_process *live_waits_of(const struct live *live, uint32_t origin, uint32_t number)
+const struct live_process *live_waits_at(struct live *live, uint32_t index, uint32_t *ret_row,
+                                         int *ret_error)
 {
-    uint32_t index = lookup_find(&live->waits.numbers, number_key(origin, number));
+    struct live_process *process = pool_at(&live->waits.processes, index);
+    int64_t row = NO_PROCESS;
+    bool shared;
 
-    return index == LOOKUP_NONE ? NULL : pool_at(&live->waits.processes, index);
+    if (process->row != 0)
+        row = process->row - 1;
+    else if (process->number != 0)
+        row = statistics_process_row(live->statistics, process->origin, process->number, &shared);
+    *ret_error = row < 0 ? (int)row : 0;
+    if (row < 0 || row == NO_PROCESS)
+        return NULL;
+    *ret_row = (uint32_t)row;
+    return process;
 }
 
 void live_waits_name(const struct live *live, const struct live_about *about,
@@ -650,5 +728,6 @@ void live_waits_done(struct live_waits *waits)
     free(waits->ends);
     free(waits->origins);
     lookup_done(&waits->numbers);
+    lookup_done(&waits->sums);
     pool_done(&waits->processes);
 }

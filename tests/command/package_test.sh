@@ -74,8 +74,9 @@ check_equal 'it depends on the packages of its libraries, and no other' "$(
     objdump -p "$installed" "$scratch/unpacked/usr/sbin/dpmd" | sed -n 's/^ *NEEDED *//p' | while read -r library; do
         dpkg -S "*/$folder/$library" | sed 's/:.*//'
     done | sort -u)" "$(field Depends | tr ',' '\n' | sed 's/^ *\([^ ]*\).*/\1/' | sort -u)"
-check_equal 'what it needs for several machines is recommended' \
-    'libnats3.10 | libnats3.4 | libnats3.12 | libnats3.7t64, nats-server, openssh-client' "$(field Recommends)"
+check_equal 'what it needs for several machines, and for metrics, is recommended' \
+    'libnats3.10 | libnats3.4 | libnats3.12 | libnats3.7t64, libmicrohttpd12t64 | libmicrohttpd12, nats-server, openssh-client' \
+    "$(field Recommends)"
 check_not '... each from some version on' sh -c \
     "dpkg-deb -f '$package' Depends | tr ',' '\n' | grep -v '(>= [0-9]'"
 
@@ -164,6 +165,10 @@ dpm stats --json bare.trace > stats.json
 echo $? > stats.status
 dpm report bare.trace > report 2> report.err
 echo $? > report.status
+timeout 60 dpm live --port 0 bare.trace > live.without 2>&1
+echo $? > live.without.status
+install install libmicrohttpd12 > live.out 2>&1
+timeout 5 dpm live --port 0 bare.trace > live.with 2>&1
 
 # scripts/hosts wants python3, ssh, sshd and mount(8)
 install install nats-server openssh-client openssh-server libwrap0 iproute2 python3-minimal hostname mount > hosts.out 2>&1
@@ -199,6 +204,9 @@ works_in() {
         check_equal '... of that command' '[true]' "$(jq -c '[.processes[].name == "ls"]' "$1/stats.json")"
         check '... as the built program does' sh -c "'$dpm' stats --json '$1/bare.trace' | cmp - '$1/stats.json'"
         check_equal '... and so does dpm report' 0 "$(cat "$1/report.status" "$1/report.err")"
+        check_equal 'dpm live needs a library' 1 "$(cat "$1/live.without.status")"
+        check '... and names its package' grep -q '^dpm: .* apt-get install libmicrohttpd12 ' "$1/live.without"
+        check '... with which it serves' grep -q '^dpm: metrics of bare.trace: http://127.0.0.1:' "$1/live.with"
     else
         skip 'dpm run meters a command' "$(tail -n 1 out)"
     fi

@@ -13,8 +13,8 @@ mkfifo lines
 
 sh -c 'while :; do "$0" 1000000 64; done' "$1/tests/programs/load" > /dev/null 2>&1 &
 load=$!
-service=''
-trap 'kill $load $service 2> /dev/null; pane_end; rm -rf "$scratch"' EXIT
+service='' recorder='' long=''
+trap 'kill $load $service $recorder $long 2> /dev/null; pane_end; rm -rf "$scratch"' EXIT
 
 pane 80 24 "$dpm" top --name load
 check "processes that run are shown" shows '^load\[[0-9]*\] '
@@ -57,10 +57,37 @@ check "... the report is on standard error" grep -q '^Processes' err
 # shellcheck disable=SC2217 # it only holds the pipe open
 sleep 1000 < lines &
 reader=$!
-"$dpm" acquire --name load --store none --duration 2s --interval 1ms --json > lines 2> err
+"$dpm" acquire --name load --store none --duration 1s --interval 10ms --json > lines 2> err
 check_equal "a reader that reads nothing: the recording ends in time" 0 $?
 kill $reader
-check "... the lines that it missed are counted" grep -Eq '^dpm: ([0-9,]+ lines dropped|the last lines were dropped): ' err
+
+# one that sleeps, each time longer, until a line says that lines were dropped
+cat > sleeper.py << 'END'
+import json, os, select, sys, time
+lines, pause, rest = os.open("lines", os.O_RDONLY), 1, b""
+while pause < 300:
+    time.sleep(pause)
+    pause, size = 2 * pause, 0
+    while size < 8 << 20 and select.select([lines], [], [], 1)[0]:
+        some = os.read(lines, 65536)
+        if not some:
+            sys.exit("the recording has ended")
+        rest += some
+        *whole, rest = rest.split(b"\n")
+        size += sum(map(len, whole))
+        if any(json.loads(line)["time"]["lines_dropped"] for line in whole):
+            sys.exit(0)
+sys.exit(1)
+END
+timeout 600 "$1/tests/programs/load" 1000000000 64 > /dev/null 2>&1 &
+long=$!
+"$dpm" acquire --descendants -p $long --store none --interval 1ms --json > lines 2> err &
+recorder=$!
+check "lines that a reader is too slow for are counted in those that follow" /usr/bin/python3 sleeper.py
+kill $recorder
+wait $recorder
+check_equal "... and at the end" 0 $?
+check "... in words" grep -Eq '^dpm: [0-9,]+ lines? dropped: the reader was too slow$' err
 
 "$dpm" run --interval 1s --json true 2> err
 check_equal "run --json needs a file for them" 2 $?
@@ -75,7 +102,7 @@ live=$!
 check "dpm live says where it serves" wait_for 60 grep -q '^dpm: metrics of load: http://127.0.0.1:[0-9]*/metrics$' live.err
 url=$(sed -n 's/^dpm: metrics of load: //p' live.err)
 has_metrics() {
-    curl -sf "$url" > metrics && grep -q '^dpm_program_sent_messages_total{program="load"} [1-9]' metrics
+    curl -sf "$url" > metrics && grep -q '^dpm_program_sent_messages_total{program="load",machine="[^"]*"} [1-9]' metrics
 }
 check "... metrics of what runs" wait_for 60 has_metrics
 programs_of $live > programs
@@ -83,6 +110,33 @@ kill $live
 wait $live
 check_equal "a signal ends it in order" 0 $?
 check "... and nothing stays in the kernel" wait_for 30 are_freed programs
+
+# ---- metrics of a recording, whose recorder stops for a while ----
+
+"$dpm" acquire --descendants -p $long -o load.trace > /dev/null 2>&1 &
+recorder=$!
+wait_for 60 test -s load.trace/metadata
+"$dpm" live --port 0 load.trace 2> live.err &
+live=$!
+wait_for 60 grep -q /metrics live.err
+url=$(sed -n 's/^dpm: metrics of .*: //p' live.err)
+# silence: whole seconds since records came
+silence() {
+    curl -sf "$url" | sed -n 's/^dpm_recording_silent_seconds{machine=".*"} \([0-9]*\).*/\1/p'
+}
+is_silent() {
+    [ "$(silence)" -ge "$1" ]
+}
+wait_for 60 test -s load.trace/data
+kill -STOP $recorder # what it has written can be read to its end, however slow this machine is
+check "metrics of a trace that is recorded" wait_for 60 has_metrics
+check "... a recorder that stops is silent" wait_for 60 is_silent 3
+kill -CONT $recorder
+check "... until it goes on" wait_for 60 sh -c 'curl -sf "$1" | grep -q "^dpm_recording_silent_seconds{.*} 0\."' - "$url"
+kill $live
+wait $live
+kill $recorder $long
+wait $recorder
 
 # ---- metrics of a service, by a child without capabilities ----
 

@@ -23,7 +23,18 @@ COLUMNS=120 "$dpm" top --interval 10ms alpha > wide
 check "... COLUMNS sets the width" grep -q 'RECV/S' wide
 check_equal "-n ends it earlier" 2 "$("$dpm" top --interval 10ms -n 2 alpha | grep -c '^dpm top  ')"
 check "--view chooses the rows" sh -c '"$1" top --view pairs --interval 1s alpha | grep -q "^FROM > TO"' - "$dpm"
-check "of 5,000 processes 20 are printed" sh -c '"$1" top --interval 1h many | grep -qE "^and 180 more$"' - "$dpm"
+check "of 5,000 processes 20 are printed" sh -c '"$1" top --interval 1h many | grep -qE "^and 4,980 more$"' - "$dpm"
+check "... of connections 20, and all others are counted" sh -c '
+    test "$("$1" top --interval 1h --view connections many | sed -n "s/,//; s/^and \([0-9]*\) more$/\1/p")" -gt 200' - "$dpm"
+# widest COLUMNS: the longest line
+widest() {
+    COLUMNS=$1 "$dpm" top --interval 1h many | awk '{ if (length > longest) longest = length } END { print longest }'
+}
+check_equal "the least width is 40 columns" 40 "$(widest 30)"
+check "a great one is used" test "$(widest 600)" -gt 160
+"$dpm" top --interval 10ms alpha > /dev/full 2> err
+check_equal "what cannot be written is an error" 1 $?
+check "... which is named" grep -q '^dpm: .*No space left on device' err
 check_not "a name that is no trace, folder or session" "$dpm" top nothing
 check "... is said to be none" sh -c '"$1" top nothing 2>&1 | grep -q "nothing: there is no such trace, folder or session"' - "$dpm"
 "$dpm" top --interval 10ms alpha 2> err | head -n 1 > /dev/null

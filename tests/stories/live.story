@@ -54,6 +54,21 @@ exits: 1
 $ dpm stats --interval 10ms --json trace
 jq: .interval.processes | length == 2
 
+== characters that take two columns take two columns
+| client   ask -.    .- answered
+| server       '----'
+process client launched named "abcdefghij"
+process server pid 200 named "中文服务器"
+tcp c: client > server older ports 40000,80
+client sends 10 on c
+server receives on c
+server computes 40ms
+server sends 20 on c
+client receives on c
+client ends
+$ dpm top --interval 1s trace | sed -n 's/\(abcdefghij\|中文服务器\)\[[0-9]*\]\( *[0-9]*%\).*/\2/p' | awk '{ print length }' | uniq -c
+says: 2 12
+
 == of many rows 200 are kept, and the rest is one
 process client launched
 for n in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15

@@ -222,6 +222,20 @@ int64_t process_rows_decide(struct statistics *statistics, struct process *proce
     return row;
 }
 
+int64_t statistics_process_row(struct statistics *statistics, uint32_t origin, uint32_t number,
+                               bool *ret_shared)
+{
+    uint32_t found = lookup_find(&statistics->processes.numbers, number_key(origin, number));
+
+    *ret_shared = false;
+    if (found == LOOKUP_NONE)
+        return NO_PROCESS;
+    int64_t row = process_rows_decide(statistics, pool_at(&statistics->processes.pool, found));
+    if (row >= 0)
+        *ret_shared = statistics->rows->processes[row].group != NULL;
+    return row;
+}
+
 struct communication_process *process_sums(const struct statistics *statistics,
                                            const struct process *process)
 {

@@ -414,6 +414,12 @@ int statistics_add(struct statistics *statistics, const struct history_event *ev
 /* The statistics, for analyses_read. */
 struct analysis statistics_analysis(struct statistics *statistics);
 
+/* The row of a process, by its number at an origin: an index into `processes` of all results to come. It is decided now, if it
+ * was not before. NO_PROCESS: there is none, or it has ended and shared a row. *ret_shared: other processes have it, too.
+ * Returns that, or -ENOMEM. */
+int64_t statistics_process_row(struct statistics *statistics, uint32_t origin, uint32_t number,
+                               bool *ret_shared);
+
 /* The result so far, with that number of origins. More events may be added afterwards. After the last one,
  * history_finish may be called first. Returns 0 or -ENOMEM. The result is independent; free it with
  * communication_free. */

@@ -3,7 +3,7 @@
  * live_face.h: snapshots as lines of JSON, as metrics, and as words and figures for screens.
  *
  *      struct live_snapshot --+--> {"time": {...}, "interval": {...}, "trace": {...}, "processes": [...] ...}
- *                             +--> dpm_process_cpu_seconds_total{process="redis-server",pid="4711"} 12.5
+ *                             +--> dpm_program_cpu_seconds_total{program="redis-server",machine="web1"} 12.5
  *                             '--> redis-server[4711]   87%   98,113/s   message of redis-benchmark[4720]
  */
 #ifndef DPM_LIVE_FACE_H
@@ -20,7 +20,7 @@ int show_live_json(const struct live_snapshot *snapshot, uint64_t dropped, FILE 
 /* What the server of metrics counts of itself. */
 struct live_served {
     uint64_t scrapes;
-    uint64_t dropped; /* readers that were too slow, or too many */
+    uint64_t dropped; /* connections that ended without an answer: too slow, or cut by the reader */
 };
 
 /* Prints all metrics of an engine that counts (live_count), as OpenMetrics 1.0 (`open`), or in the text format 0.0.4 of

@@ -4,7 +4,7 @@
  *
  *      # TYPE dpm_program_cpu_seconds counter
  *      # UNIT dpm_program_cpu_seconds seconds
- *      dpm_program_cpu_seconds_total{program="redis-server"} 12.53
+ *      dpm_program_cpu_seconds_total{program="redis-server",machine="web1"} 12.53
  */
 #include "show/live/live_face.h"
 
@@ -75,8 +75,8 @@ static const struct {
     const char *label, *other; /* NULL: none */
     enum live_table like;      /* which values there are */
 } sets[LIVE_COUNTED_CALLS] = {
-    [LIVE_COUNTED_PROGRAMS] = {"dpm_program", "program", NULL, LIVE_PROGRAMS},
-    [LIVE_COUNTED_CONTAINERS] = {"dpm_container", "container", NULL, LIVE_CONTAINERS},
+    [LIVE_COUNTED_PROGRAMS] = {"dpm_program", "program", "machine", LIVE_PROGRAMS},
+    [LIVE_COUNTED_CONTAINERS] = {"dpm_container", "container", "machine", LIVE_CONTAINERS},
     [LIVE_COUNTED_MACHINES] = {"dpm_machine", "machine", NULL, LIVE_MACHINES},
     [LIVE_COUNTED_PAIRS] = {"dpm_pair", "from", "to", LIVE_PAIRS},
 };
@@ -128,7 +128,7 @@ static void print_waits(const struct live *live, const struct output *out)
             if (counters[i].so_far[LIVE_WAITS + kind] == 0)
                 continue;
             fputs("dpm_program_wait_seconds_total{", out->file);
-            print_labels(&counters[i], "program", NULL, out);
+            print_labels(&counters[i], "program", "machine", out);
             fprintf(out->file, ",kind=\"%s\"} ", elapsed_kind_key((enum elapsed_kind)kind));
             print_seconds(counters[i].so_far[LIVE_WAITS + kind], out);
             fputc('\n', out->file);
@@ -242,7 +242,7 @@ static void print_states(const struct live_snapshot *snapshot, const struct outp
     char name[sizeof(snapshot->machines->name)];
 
     print_head("dpm_recording_silent_seconds", "gauge", "seconds",
-               "Time since the latest record of a machine, as of the latest snapshot", out);
+               "Time since a record of a machine came, as of the latest snapshot", out);
     for (size_t i = 0; i < snapshot->machine_count; i++) {
         const struct live_machine *machine = &snapshot->machines[i];
         if (machine->last == UINT64_MAX)
@@ -278,7 +278,7 @@ static void print_recording(const struct live_snapshot *snapshot, const struct l
     fputc('\n', out->file);
     print_time("dpm_live_cpu_seconds", "CPU time of this program", snapshot->reader, out);
     print_count("dpm_live_scrapes", "Answers to requests for these metrics", served->scrapes, out);
-    print_count("dpm_live_dropped_readers", "Readers that were too slow, or too many",
+    print_count("dpm_live_dropped_readers", "Connections that ended without an answer",
                 served->dropped, out);
 }
 

@@ -3,6 +3,7 @@
 #include "show/elapsed/elapsed_face.h"
 #include "show/live/live_face.h"
 #include "show/text/system_call.h"
+#include "show/text/terminal.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -128,27 +129,11 @@ void show_live_change(enum live_value value, double change, char text[LIVE_CELL_
              LIVE_CELL_SIZE - 2, size);
 }
 
-/* The bytes of the first `columns` characters. */
-static size_t bytes_of(const char *text, size_t columns)
+static int bytes_of(const char *text, size_t columns)
 {
-    size_t at = 0;
+    size_t width;
 
-    while (text[at] != '\0' && columns > 0) {
-        at++;
-        while ((text[at] & 0xc0) == 0x80)
-            at++;
-        columns--;
-    }
-    return at;
-}
-
-static size_t characters(const char *text)
-{
-    size_t count = 0;
-
-    for (; *text != '\0'; text++)
-        count += (*text & 0xc0) != 0x80;
-    return count;
+    return (int)text_fitting(text, columns, &width);
 }
 
 void show_live_name(const char *name, size_t width, char text[LIVE_NAME_SIZE])
@@ -157,16 +142,15 @@ void show_live_name(const char *name, size_t width, char text[LIVE_NAME_SIZE])
 
     memset(safe, 0, sizeof(safe));
     show_text(name, strnlen(name, LIVE_NAME_SIZE - 1), safe);
-    size_t count = characters(safe);
+    size_t count = text_width(safe);
     const char *end = strrchr(safe, '[');
-    size_t tail = end == NULL ? 0 : characters(end);
+    size_t tail = end == NULL ? 0 : text_width(end);
     if (count <= width) {
         memcpy(text, safe, LIVE_NAME_SIZE); /* which ends before */
     } else if (end != NULL && tail + 4 <= width) {
-        snprintf(text, LIVE_NAME_SIZE, "%.*s..%s", (int)bytes_of(safe, width - tail - 2), safe,
-                 end);
+        snprintf(text, LIVE_NAME_SIZE, "%.*s..%s", bytes_of(safe, width - tail - 2), safe, end);
     } else {
-        snprintf(text, LIVE_NAME_SIZE, "%.*s%s", (int)bytes_of(safe, width > 2 ? width - 2 : width),
+        snprintf(text, LIVE_NAME_SIZE, "%.*s%s", bytes_of(safe, width > 2 ? width - 2 : width),
                  safe, width > 2 ? ".." : "");
     }
 }

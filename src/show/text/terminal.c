@@ -61,6 +61,19 @@ size_t text_width(const char *text)
     return width;
 }
 
+size_t text_fitting(const char *text, size_t columns, size_t *ret_width)
+{
+    size_t at = 0, used = 0;
+
+    for (size_t bytes, width; text[at] != '\0'; at += bytes, used += width) {
+        width = character_width(text + at, &bytes);
+        if (used + width > columns)
+            break;
+    }
+    *ret_width = used;
+    return at;
+}
+
 /* Where to break a word of which `fit` bytes fit: not within brackets, but before them. */
 static size_t break_word(const char *text, size_t fit)
 {

@@ -21,6 +21,9 @@ size_t terminal_width(FILE *file);
 /* Width of a text in columns, as libsmartcols prints it: characters that the locale cannot show count as "\x..". */
 size_t text_width(const char *text);
 
+/* Bytes of the longest beginning that fits into so many columns, with what takes none; *ret_width: its columns. */
+size_t text_fitting(const char *text, size_t columns, size_t *ret_width);
+
 /* A copy with lines of at most `width` columns. Lines break at blanks; a word that is too long breaks before its
  * "[pid]" rather than within it. The caller frees it; NULL: out of memory. */
 char *text_fold(const char *text, size_t width);

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+/* live_counters_test.c: each counter has labels of its own, whatever programs are called. */
+#include "live/live.h"
+
+#include "tapes.h"
+
+#define T0       1000000000u
+#define PROGRAMS (LIVE_COUNTED_MOST + 50)
+
+/* As show_text does: what could control a terminal is a question mark. */
+static void clean(const char *name, size_t size, char *to)
+{
+    for (size_t i = 0; i < size && *name != '\0'; i++, name++)
+        *to++ = *name < ' ' ? '?' : *name;
+    *to = '\0';
+}
+
+static void add_program(struct tape *tape, uint32_t stream, const char *name)
+{
+    struct stream_record record = {
+        .header = {.time = T0, .id = EVENT_STREAM, .flags = 16, .stream = stream},
+        .process = stream,
+        .pid = stream,
+        .tid = stream};
+
+    snprintf(record.name, sizeof(record.name), "%s", name);
+    tape_add(tape, &record);
+    add_event(tape, T0, EVENT_CREATEPATH, stream, 0)->header.proc_time_and_pc = stream;
+}
+
+/* A snapshot's counters of programs. */
+static const struct live_counter *count(struct tape *tape, struct history **ret_history,
+                                        struct live **ret_live, size_t *ret_count)
+{
+    struct source *source = &tape->source;
+    struct problem problem = {""};
+
+    assert_int_equal(history_new(&source, 1, ret_history, &problem), 0);
+    assert_int_equal(live_new(*ret_history, ret_live), 0);
+    live_count(*ret_live, clean);
+    const struct analysis analysis = live_analysis(*ret_live);
+    assert_int_equal(analyses_read_all(*ret_history, &analysis, 1, &problem), 0);
+    assert_int_equal(live_take(*ret_live, 1, 0, true), 0);
+    return live_counters(*ret_live, LIVE_COUNTED_PROGRAMS, ret_count);
+}
+
+static void check_different(const struct live_counter *counters, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; k < i; k++)
+            assert_false(strcmp(counters[i].name, counters[k].name) == 0 &&
+                         strcmp(counters[i].other, counters[k].other) == 0);
+}
+
+/* Two names are the same label; one is called as the rest is; no name has its machine's in it. */
+static void test_labels(void **context)
+{
+    const char *const names[] = {"a\001", "a\002", "others", "a"};
+    struct live *live = NULL;
+    struct history *history = NULL;
+    struct tape tape;
+    size_t found;
+
+    (void)context;
+    tape_init(&tape);
+    add_machine(&tape, T0, 1, UINT32_MAX);
+    for (uint32_t i = 0; i < ARRAY_SIZE(names); i++)
+        add_program(&tape, i + 1, names[i]);
+    const struct live_counter *counters = count(&tape, &history, &live, &found);
+    assert_int_equal(found, 3);
+    check_different(counters, found);
+    assert_string_equal(counters[0].name, "a?");
+    assert_int_equal(counters[0].so_far[LIVE_LIVING], 2);
+    assert_string_equal(counters[2].name, "a");
+    live_free(live);
+    history_free(history);
+    tape_done(&tape);
+}
+
+/* All after the first ones are one, which a program's name cannot double. */
+static void test_others(void **context)
+{
+    struct live *live = NULL;
+    struct history *history = NULL;
+    struct tape tape;
+    uint64_t living = 0;
+    size_t found;
+
+    (void)context;
+    tape_init(&tape);
+    add_machine(&tape, T0, 1, UINT32_MAX);
+    add_program(&tape, 1, "others");
+    for (uint32_t i = 2; i <= PROGRAMS; i++) {
+        char name[16];
+        snprintf(name, sizeof(name), "p%u", i);
+        add_program(&tape, i, name);
+    }
+    const struct live_counter *counters = count(&tape, &history, &live, &found);
+    assert_int_equal(found, LIVE_COUNTED_MOST + 1);
+    check_different(counters, found);
+    for (size_t i = 0; i < found; i++)
+        living += counters[i].so_far[LIVE_LIVING];
+    assert_int_equal(living, PROGRAMS);
+    assert_int_equal(counters[LIVE_COUNTED_MOST].so_far[LIVE_LIVING], PROGRAMS - LIVE_COUNTED_MOST);
+    live_free(live);
+    history_free(history);
+    tape_done(&tape);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_labels),
+        cmocka_unit_test(test_others),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
