@@ -115,6 +115,9 @@ end
 client ends
 $ dpm whatif --json --no-holdback trace
 jq: near(.recorded.latency_p50_ns; 40e6) and .then.latency_p50_ns < 1e6 and .off < 0.02
+$ dpm report trace
+says: Prediction If no message waited for a delayed acknowledgement, the median latency would be
+says: (dpm whatif --no-holdback trace;
 
 == a server that computes, and one that waits for the disk
 process client launched
@@ -131,6 +134,8 @@ server accepts c
     client receives on c
 end
 client ends
+$ dpm report trace
+says: Prediction If server did not wait for the disk, the median latency would be 30.0 ms instead of 40.0 ms, with
 $ dpm whatif --json --speed server=3 trace
 jq: near(.recorded.latency_p50_ns; 40e6) and near(.then.latency_p50_ns; 20e6) and .then.busiest == "server"
 $ dpm whatif --wait server,disk=0 trace
@@ -171,6 +176,9 @@ $ dpm whatif --json --merge 'front>back' trace
 jq: near(.recorded.latency_p50_ns; 20e6) and near(.then.latency_p50_ns; 12e6) and .off < 0.02
 $ dpm whatif --json --search trace
 jq: [.changes[] | "\(.change) \(.latency_p50_ns / 1e6 | round)"] == ["--merge 'front>back' 12", "--speed back=2 15"]
+$ dpm report trace
+says: Prediction If front asked back once for each request, the median latency would be 12.0 ms instead of 20.1 ms, with
+says: (dpm whatif --merge 'front>back' trace; without a change
 
 == a client that connects for each request, and a front end that does
 | client  connect 3 ms, ask ---------------------------------. answered

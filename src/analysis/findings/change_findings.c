@@ -38,13 +38,8 @@ static bool has_nagle(const struct findings *findings)
     return false;
 }
 
-static bool is_wait_by_choice(enum elapsed_kind kind)
-{
-    return kind == ELAPSED_DISK || kind == ELAPSED_LOCK || kind == ELAPSED_FILE_LOCK ||
-           kind == ELAPSED_INTERPRETER;
-}
-
-/* Waits come last: they are in the account already, and seldom end altogether. */
+/* Waits come last: they are in the account already, and seldom end altogether. Only those for the disk are chosen by settings; one for a
+ * lock has to do with what its holder does, which may have no CPU. */
 static unsigned rank_of(const struct whatif_trial *trial, const struct whatif_found *changes,
                         const struct findings *findings)
 {
@@ -57,7 +52,7 @@ static unsigned rank_of(const struct whatif_trial *trial, const struct whatif_fo
     case WHATIF_NO_HOLDBACK:
         return has_nagle(findings) ? 2 : 0;
     case WHATIF_WAIT:
-        return is_wait_by_choice(trial->change.wait) ? 1 : 0;
+        return trial->change.wait == ELAPSED_DISK ? 1 : 0;
     case WHATIF_SPEED:
     case WHATIF_DELAY:
     case WHATIF_PLACE:

@@ -54,13 +54,6 @@ void whatif_option_text(const struct whatif_change *change, char text[CHANGE_SIZ
     shell_quote(value, stpcpy(text, option));
 }
 
-static const char *const waited_for[ELAPSED_KIND_COUNT] = {
-    [ELAPSED_DISK] = "the disk",
-    [ELAPSED_LOCK] = "locks",
-    [ELAPSED_FILE_LOCK] = "file locks",
-    [ELAPSED_INTERPRETER] = "Python's interpreter lock",
-};
-
 void whatif_change_text(const struct whatif_trial *trial, char text[CHANGE_SIZE])
 {
     const struct whatif_change *change = &trial->change;
@@ -77,9 +70,7 @@ void whatif_change_text(const struct whatif_trial *trial, char text[CHANGE_SIZE]
                  name, trial->from);
         break;
     case WHATIF_WAIT:
-        snprintf(text, CHANGE_SIZE, "If %s did not wait for %s", name,
-                 waited_for[change->wait] == NULL ? elapsed_kind_name(change->wait)
-                                                  : waited_for[change->wait]);
+        snprintf(text, CHANGE_SIZE, "If %s did not wait for the disk", name);
         break;
     case WHATIF_KEEP:
         snprintf(text, CHANGE_SIZE, "If %s kept its connections to %s", name, to);
