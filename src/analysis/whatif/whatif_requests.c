@@ -277,8 +277,8 @@ void whatif_drop_early(struct whatif_model *model)
     size_t kept = 0;
 
     model->early_stay = early > model->request_count / 2;
-    if (model->early_stay)
-        return; /* too few would be left */
+    if (early == 0 || model->early_stay)
+        return; /* none, or too few would be left */
     for (size_t i = 0; i < model->slot_count; i++) {
         struct whatif_slot slot = model->slots[i];
         while (slot.first != 0 && slot.first <= early)
