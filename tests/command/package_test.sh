@@ -83,7 +83,7 @@ check_not '... each from some version on' sh -c \
 # Ubuntu 24.04 cannot be tried here, but its packages' names and versions can: apt has to find all that the package depends
 # on among these, which provide no other name.
 for installed_there in libbpf1=1:1.3.0 libc6=2.39 libdw1t64=0.190 libedit2=3.1-20230828 libelf1t64=0.190 libjansson4=2.14 \
-    libseccomp2=2.5.5 libsmartcols1=2.39.3 libsqlite3-0=3.45.1 libxxhash0=0.8.2; do
+    libncursesw6=6.4+20240113 libtinfo6=6.4+20240113 libseccomp2=2.5.5 libsmartcols1=2.39.3 libsqlite3-0=3.45.1 libxxhash0=0.8.2; do
     printf 'Package: %s\nVersion: %s\nStatus: install ok installed\nArchitecture: %s\nMaintainer: -\nDescription: -\n\n' \
         "${installed_there%%=*}" "${installed_there#*=}" "$(dpkg --print-architecture)"
 done > ubuntu
