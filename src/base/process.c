@@ -174,7 +174,7 @@ bool process_await_end(pid_t pid, int timeout_ms, int *ret_status)
     if (reaped != 0)
         return reaped == pid;
     struct pollfd file = {.fd = process_open(pid), .events = POLLIN};
-    while (poll(&file, 1, timeout_ms) < 0 && errno == EINTR)
+    while (file.fd >= 0 && poll(&file, 1, timeout_ms) < 0 && errno == EINTR)
         continue;
     if (file.fd >= 0)
         close(file.fd);

@@ -67,6 +67,7 @@ struct hosts {
     bool shows;     /* records and processes are asked for, to be shown */
     struct progress progress;
     struct hosts_live live;
+    bool lines_failed;      /* of JSON; was said */
     uint32_t rules_version; /* of the file of rules; 0: as it was first read */
     uint64_t rules_tried;   /* when hosts were last told */
     uint64_t looked;        /* when states were asked for, and space was made */

@@ -208,6 +208,10 @@ static int report_on_copies(struct hosts *hosts, struct problem *problem)
 
 int hosts_report(struct hosts *hosts, struct problem *problem)
 {
-    return hosts_only_reports(hosts) ? report_what_was_read(hosts, problem)
-                                     : report_on_copies(hosts, problem);
+    int result = hosts_only_reports(hosts) ? report_what_was_read(hosts, problem)
+                                           : report_on_copies(hosts, problem);
+
+    return result >= 0 && hosts->lines_failed
+               ? problem_set(problem, -EIO, "lines of JSON are missing, the report is not")
+               : result;
 }

@@ -233,7 +233,7 @@ static enum MHD_Result send_metrics(struct live_server *server, struct MHD_Conne
     if (page == NULL) {
         free(answer);
         return send_text(connection, MHD_HTTP_SERVICE_UNAVAILABLE,
-                         "The records are still being read: ask again soon.\n");
+                         "No figures yet: ask again soon.\n");
     }
     *answer = (struct answer){server, page};
     struct MHD_Response *response =
@@ -288,6 +288,25 @@ static bool names_this_host(const struct live_server *server, struct MHD_Connect
     return host == NULL;
 }
 
+static struct reader *reader_of(struct MHD_Connection *connection)
+{
+    const union MHD_ConnectionInfo *info =
+        mhd.get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+
+    return info == NULL ? NULL : info->socket_context;
+}
+
+/* The head of a request is whole: what it waited for is not part of the time for its answer. */
+static void begin_answer(struct live_server *server, struct MHD_Connection *connection)
+{
+    struct reader *reader = reader_of(connection);
+
+    pthread_mutex_lock(&server->mutex);
+    if (reader != NULL)
+        reader->since = clock_now(CLOCK_MONOTONIC);
+    pthread_mutex_unlock(&server->mutex);
+}
+
 static enum MHD_Result handle(void *context, struct MHD_Connection *connection, const char *url,
                               const char *method, const char *version, const char *upload,
                               size_t *upload_size, void **state)
@@ -298,6 +317,7 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
     (void)version, (void)upload;
     if (*state == NULL) { /* only its head has come */
         *state = &seen;
+        begin_answer(server, connection);
         return MHD_YES;
     }
     if (*upload_size > 0) { /* an answer before the end of a body would be cut */
@@ -323,9 +343,7 @@ static void completed(void *context, struct MHD_Connection *connection, void **s
                       enum MHD_RequestTerminationCode code)
 {
     struct live_server *server = context;
-    const union MHD_ConnectionInfo *info =
-        mhd.get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-    struct reader *reader = info == NULL ? NULL : info->socket_context;
+    struct reader *reader = reader_of(connection);
 
     (void)state;
     pthread_mutex_lock(&server->mutex);

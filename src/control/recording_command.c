@@ -394,12 +394,12 @@ int recording_command_print_last(struct recording_command *command, int result,
         result = print_line(command, true, problem);
     if (result < 0)
         command_say_to(command->messages, "there is no last line: %s", problem->text);
-    result = json_lines_close(&command->lines, READER_PATIENCE, &of_lines);
-    if (result < 0)
+    int closed = json_lines_close(&command->lines, READER_PATIENCE, &of_lines);
+    if (closed < 0)
         command_say_to(command->messages, "%s", of_lines.text);
     live_free(command->live);
     command->live = NULL;
-    return result;
+    return result < 0 ? result : closed;
 }
 
 /* Returns 0 or a negative errno, which it has said. */

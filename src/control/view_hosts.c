@@ -130,7 +130,7 @@ static void failed(struct view_hosts *hosts, int error, const char *line)
 int view_hosts_interrupted(const struct view_hosts *hosts, struct problem *problem)
 {
     return conduct_is_interrupted(hosts->conduct)
-               ? problem_set(problem, -EINTR, "interrupted while connecting")
+               ? problem_set(problem, -EINTR, "interrupted before the hosts were ready")
                : 0;
 }
 

@@ -13,6 +13,7 @@
 
 #include "base/base64.h"
 #include "event/event.h"
+#include "show/show.h"
 
 #include <errno.h>
 #include <unistd.h>
@@ -240,17 +241,18 @@ static bool is_relative(const char *command)
     return relative;
 }
 
-/* As the next controller needs it, which may be started in another folder: "./rsh -v" is "'/home/me'/./rsh -v" for it. (dpm is a
+/* As the next controller needs it, which may be started in another folder: "./rsh -v" is "/home/me/./rsh -v" for it. (dpm is a
  * path on the other machines.) */
 static json_t *from_anywhere(const char *key, const char *text)
 {
-    char path[PATH_MAX];
+    char path[PATH_MAX], quoted[4 * PATH_MAX + 3];
 
     if (strcmp(key, "machines") == 0 && realpath(text, path) != NULL)
         return json_string(path);
-    if (strcmp(key, "rsh") == 0 && is_relative(text) && getcwd(path, sizeof(path)) != NULL &&
-        strchr(path, '\'') == NULL)
-        return json_sprintf("'%s'/%s", path, text + strspn(text, " \t\n"));
+    if (strcmp(key, "rsh") == 0 && is_relative(text) && getcwd(path, sizeof(path)) != NULL) {
+        shell_quote(path, quoted);
+        return json_sprintf("%s/%s", quoted, text + strspn(text, " \t\n"));
+    }
     return json_string(text);
 }
 

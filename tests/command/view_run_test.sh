@@ -392,7 +392,7 @@ EOF_
     wait_for 60 test -e connecting
     kill -TERM $monitor # timeout passes it on
     wait $monitor
-    check_equal "a signal ends the connecting of hosts" "dpm: interrupted while connecting" "$(cat err)"
+    check_equal "a signal ends the connecting of hosts" "dpm: interrupted before the hosts were ready" "$(cat err)"
 else
     skip "a signal ends the connecting of hosts" "nats-server is not installed"
 fi
