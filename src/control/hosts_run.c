@@ -270,7 +270,7 @@ static int run(struct running *running)
     if (hosts_report(running->hosts, &problem) < 0)
         command_error("%s", problem.text);
     int status = exit_status(running);
-    return status == 0 && stored < 0 ? EXIT_FAILURE : status;
+    return status == 0 && (stored < 0 || running->hosts->lines_failed) ? EXIT_FAILURE : status;
 }
 
 int hosts_run(const struct hosts_options *options, const struct recording_command_options *recorder,

@@ -71,6 +71,13 @@ check_equal "lines of JSON end with one of the whole" "0 1 4000" "$? $(lines lin
 talk 2000 -o stored --interval 1h --json --report lines
 check_equal "... also if traces are stored" "0 1 4000" "$? $(lines lines)"
 check "... and the report follows" grep -q '^dpm: .* records of 2 hosts, 0 lost, in stored$' err
+for store in "--store none" "-o filled"; do
+    # shellcheck disable=SC2086 # two words
+    talk 2000 $store --interval 1h --json --report /dev/full
+    check_equal "$store: lines that cannot be written are an error" 1 $?
+    check "... which is said" grep -q 'lines of JSON are missing, the report is not$' err
+    check "... after the report" grep -q '^dpm: .* records of 2 hosts, 0 lost' err
+done
 
 mkdir one away
 # A filter on another host, with a program that fails, whose connection breaks: what comes through it goes through a cat here.
