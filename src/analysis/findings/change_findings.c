@@ -3,8 +3,8 @@
  * change_findings.c: the change that would make requests fastest, as the model of them predicts it. See findings.h and
  * whatif.h.
  *
- * Said only if the model comes out as recorded, and of what somebody can change: workers, connections, questions, and waits
- * for what the program or its settings choose to wait for. That a computer is twice as fast is no such change.
+ * It is said only if the model comes out as recorded, and only for what a setting or a small change can do: workers,
+ * connections, questions, waits for the disk. Twice the speed is not among them.
  */
 #include "analysis/findings/findings_private.h"
 
@@ -13,7 +13,7 @@
 #define OFF_MOST   0.1 /* of the model */
 #define GAIN_LEAST 0.1
 
-/* What is said is the median: a change of the slowest requests alone is none of it. */
+/* The sentence states the median, so a gain of the slowest requests alone does not count. */
 static double gain_of(const struct whatif_trial *trial)
 {
     const struct whatif_figures *now = &trial->answer.recorded, *then = &trial->answer.then;
@@ -23,8 +23,8 @@ static double gain_of(const struct whatif_trial *trial)
     return median < mean ? median : mean;
 }
 
-/* More workers of a pool, whose threads had one request at a time, and of no other. Without the number of CPUs, any number of them would
- * compute at the same time. */
+/* It has to be a single pool, whose threads had one request at a time. If it is not known how many CPUs there are, any number of workers would
+ * compute at once. */
 static bool are_of_one_pool(const struct whatif_trial *trial, const struct whatif_found *changes)
 {
     return changes->cpus != 0 && trial->answer.pools == 1 && trial->in_turn;

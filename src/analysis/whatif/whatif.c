@@ -117,7 +117,7 @@ static double off_by(double a, double b)
     return a > 0 && b > 0 ? fabs(a / b - 1) : a > 0 || b > 0;
 }
 
-/* Of what answers say: median and rate. */
+/* Answers state the median and the rate. */
 static double off_of(const struct whatif_figures *recorded, const struct whatif_figures *base)
 {
     double median = off_by((double)base->median, (double)recorded->median);

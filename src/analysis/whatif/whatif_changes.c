@@ -3,6 +3,7 @@
 #include "analysis/whatif/whatif_private.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 
 /* ---- names ---- */
@@ -25,8 +26,8 @@ static int nothing_of_two(const struct whatif_changed *changed, const struct wha
     return problem_set(changed->problem, -EINVAL, format, change->name, change->to);
 }
 
-#define RARE                                                                                       \
-    0.05 /* of the requests: what a thread does now and then, such as accepting connections */
+/* Of the requests: what a thread does more rarely, it does beside its work, such as accepting connections. */
+#define RARE 0.05
 
 static int change_replicas(struct whatif_changed *changed, const struct whatif_change *change)
 {
@@ -45,6 +46,13 @@ static int change_replicas(struct whatif_changed *changed, const struct whatif_c
     return found ? 0
                  : nothing(changed, "no process named %s answered a request in this recording",
                            change->name);
+}
+
+#define TIME_MOST 1e18 /* ns: of a trace that makes no sense */
+
+static uint64_t scaled(uint64_t time, double factor)
+{
+    return (uint64_t)fmin((double)time * factor, TIME_MOST);
 }
 
 /* Who does not sleep needs no CPU to wake up. */
@@ -70,7 +78,7 @@ static int change_wait(struct whatif_changed *changed, const struct whatif_chang
         if (op->kind != change->wait)
             continue;
         found = true;
-        op->time = (uint64_t)((double)op->time * change->amount);
+        op->time = scaled(op->time, change->amount);
         if (change->amount == 0 && op->type == OP_DELAY)
             drop_awakening(changed, i);
     }
@@ -92,7 +100,7 @@ static int change_speed(struct whatif_changed *changed, const struct whatif_chan
         if (op->type != OP_CPU || !changed->is_one[op->of])
             continue;
         found = true;
-        op->time = (uint64_t)((double)op->time / change->amount);
+        op->time = scaled(op->time, 1 / change->amount);
     }
     return found ? 0
                  : nothing(changed, "no process named %s computed for a request of this recording",

@@ -112,7 +112,7 @@ bool whatif_is_exclusive(const struct whatif_model *model, const struct whatif_s
     return thread->in_turn || ((kinds >> step->kind & 1) != 0 && !(step->polls && thread->is_loop));
 }
 
-/* A client that is metered serves nobody: its threads are no workers. */
+/* Threads of a metered client are no workers. */
 static bool is_of_client(const struct whatif_request *request, const struct whatif_step *step)
 {
     return request->client != 0 && step->party == request->client;
@@ -134,7 +134,7 @@ static size_t add_claims(const struct whatif_model *model, const struct whatif_r
     return count;
 }
 
-/* Of each thread in order of their ends: what another request has had already, this one waited for. */
+/* In the order in which the claims of a thread end: this request waited for what another one has had already. */
 static void settle(struct whatif_model *model, struct claim *claims, size_t count)
 {
     uint64_t had = 0;

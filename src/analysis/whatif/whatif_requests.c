@@ -52,7 +52,7 @@ static int64_t add_party(struct building *building, const struct elapsed_row *ro
     return (int64_t)model->party_count++;
 }
 
-/* Index of the process that the detail is of; 0: nobody. */
+/* Index of the process that the detail is of; 0: not known. */
 static int64_t party_of(struct building *building, uint32_t detail)
 {
     uint32_t found = lookup_find(&building->of_detail, detail);

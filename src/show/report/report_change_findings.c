@@ -8,21 +8,23 @@ void report_say_change(const struct report *report, const struct finding *findin
 {
     const struct whatif_answer *answer = &finding->change->answer;
     char change[CHANGE_SIZE], option[CHANGE_SIZE], of[COUNTED_SIZE + 20] = "", off[UNIT_SIZE];
-    char count[COUNTED_SIZE], now[UNIT_SIZE], then[UNIT_SIZE];
+    char count[COUNTED_SIZE], now[UNIT_SIZE], then[UNIT_SIZE], rate[UNIT_SIZE],
+        rate_then[UNIT_SIZE];
 
     whatif_change_text(finding->change, change);
     whatif_option_text(&finding->change->change, option);
     show_duration(answer->recorded.median, now);
     show_duration(answer->then.median, then);
-    show_percent((uint64_t)(answer->off * 1e6), 1000000, off);
+    whatif_share_text(answer->off, off);
+    show_frequency(answer->recorded.per_second, rate);
+    show_frequency(answer->then.per_second, rate_then);
     if (answer->left_out > 0) {
         show_counted(answer->recorded.requests, "request", count);
         snprintf(of, sizeof(of), " of the first %s", count);
     }
     report_say(content, "Prediction",
-               "%s, the median latency%s would be %s instead of %s, with %.1f requests/s instead "
-               "of %.1f (dpm whatif %s%s%s; without a change the model is %s%% off).",
-               change, of, then, now, answer->then.per_second, answer->recorded.per_second, option,
-               report->traces == NULL ? "" : " ", report->traces == NULL ? "" : report->traces,
-               off);
+               "%s, the median latency%s would be %s instead of %s, with %s requests/s instead "
+               "of %s (dpm whatif %s%s%s; without a change the model is %s%% off).",
+               change, of, then, now, rate_then, rate, option, report->traces == NULL ? "" : " ",
+               report->traces == NULL ? "" : report->traces, off);
 }

@@ -10,6 +10,9 @@
 /* As an option of `dpm whatif`, for a shell: --replicas 'php-fpm=20'. */
 void whatif_option_text(const struct whatif_change *change, char text[CHANGE_SIZE]);
 
+/* A part of one, in per cent without the sign; more than a million of them is a million. */
+void whatif_share_text(double part, char text[UNIT_SIZE]);
+
 /* How a sentence begins: "With 20 workers of php-fpm instead of 5". */
 void whatif_change_text(const struct whatif_trial *trial, char text[CHANGE_SIZE]);
 

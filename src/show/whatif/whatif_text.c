@@ -31,9 +31,9 @@ static int add_rate(struct table *table, const struct whatif_answer *answer)
 {
     char cells[4][UNIT_SIZE];
 
-    snprintf(cells[0], UNIT_SIZE, "%.1f", answer->recorded.per_second);
-    snprintf(cells[1], UNIT_SIZE, "%.1f", answer->base.per_second);
-    snprintf(cells[2], UNIT_SIZE, "%.1f", answer->then.per_second);
+    show_frequency(answer->recorded.per_second, cells[0]);
+    show_frequency(answer->base.per_second, cells[1]);
+    show_frequency(answer->then.per_second, cells[2]);
     change_text(answer->recorded.per_second, answer->then.per_second, cells[3]);
     return table_add(table,
                      (const char *const[]){"requests/s", cells[0], cells[1], cells[2], cells[3]});
@@ -89,11 +89,11 @@ static void print_busiest(const struct whatif_model *model, const struct whatif_
 
     if (figures->busiest != 0)
         pool_text(model, figures->busiest, name);
-    show_percent((uint64_t)(figures->busy * 1e6), 1000000, busy);
+    whatif_share_text(figures->busy, busy);
     fprintf(file, "%s, %s%s are busy for %s%% of the time", when,
             figures->busiest == 0 ? "" : "the workers of ", name, busy);
     if (figures->waiting >= 0.01) {
-        show_percent((uint64_t)(figures->waiting * 1e6), 1000000, busy);
+        whatif_share_text(figures->waiting, busy);
         fprintf(file, ", and requests wait for a free worker for %s%% of their latency", busy);
     }
     fputs(". ", file);
@@ -125,7 +125,7 @@ static void print_kept(double part, const char *text, FILE *file)
 
     if (part < KEPT_LITTLE)
         return;
-    show_percent((uint64_t)(part * 1e6), 1000000, share);
+    whatif_share_text(part, share);
     fprintf(file, " The %s%% of %s", share, text);
 }
 
@@ -133,7 +133,7 @@ static void print_trust(const struct whatif_answer *answer, uint32_t cpus, FILE 
 {
     char off[UNIT_SIZE], count[UNIT_SIZE];
 
-    show_percent((uint64_t)(answer->off * 1e6), 1000000, off);
+    whatif_share_text(answer->off, off);
     fprintf(file, "Without a change the model is %s%% off what was recorded%s.", off,
             answer->off > OFF_MUCH ? ": do not rely on it" : "");
     print_kept(answer->no_cpu,
@@ -206,10 +206,10 @@ static int add_trial(struct table *table, const struct whatif_trial *trial)
     const struct whatif_figures *then = &trial->answer.then;
     char cells[4][UNIT_SIZE], option[CHANGE_SIZE];
 
-    snprintf(cells[0], UNIT_SIZE, "%.1f", then->per_second);
+    show_frequency(then->per_second, cells[0]);
     show_duration(then->median, cells[1]);
     show_duration(then->p99, cells[2]);
-    show_percent((uint64_t)(trial->concerns * 1e6), 1000000, cells[3]);
+    whatif_share_text(trial->concerns, cells[3]);
     strncat(cells[3], "%", UNIT_SIZE - strlen(cells[3]) - 1);
     whatif_option_text(&trial->change, option);
     return table_add(table, (const char *const[]){cells[0], cells[1], cells[2], cells[3], option});
@@ -232,14 +232,14 @@ static int print_found(const struct whatif_model *model, const struct whatif_fou
                        uint32_t cpus, FILE *file)
 {
     const struct whatif_figures *now = &found->now.recorded;
-    char count[COUNTED_SIZE], median[UNIT_SIZE], p99[UNIT_SIZE];
+    char count[COUNTED_SIZE], median[UNIT_SIZE], p99[UNIT_SIZE], rate[UNIT_SIZE];
     struct folding folding;
 
     show_counted(now->requests, "request", count);
     show_duration(now->median, median);
     show_duration(now->p99, p99);
-    fprintf(file, "%s, %.1f a second, latency P50 %s, P99 %s\n\n", count, now->per_second, median,
-            p99);
+    show_frequency(now->per_second, rate);
+    fprintf(file, "%s, %s a second, latency P50 %s, P99 %s\n\n", count, rate, median, p99);
     int result = print_trials(found, file);
     fputs("\n", file);
     FILE *into = folding_begin(&folding, file);

@@ -5,6 +5,13 @@
 #include <inttypes.h>
 #include <string.h>
 
+#define MOST 1e4 /* per cent: a million */
+
+void whatif_share_text(double part, char text[UNIT_SIZE])
+{
+    show_percent((uint64_t)((part < MOST ? part : MOST) * 1e6), 1000000, text);
+}
+
 static void name_text(const char *name, char text[PROCESS_NAME_SIZE])
 {
     show_text(name == NULL ? "" : name, PROCESS_LABEL_SIZE, text);
