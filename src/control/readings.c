@@ -264,7 +264,10 @@ int read_analyses(const struct trace_names *names, const struct analyses_wanted 
 
     *found = (struct analyses_found){.run.name = names->at[0]};
     teams[0].readings.progress = &progress;
-    interrupt_begin("dpm: interrupted while reading: there is no result", NULL);
+    interrupt_begin(wanted->interrupted != NULL
+                        ? wanted->interrupted
+                        : "dpm: interrupted while reading: there is no result",
+                    NULL);
     if (count > 1 && is_side_by_side(wanted))
         teams[1].has_thread =
             pthread_create(&teams[1].thread, NULL, read_in_thread, &teams[1]) == 0;

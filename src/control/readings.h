@@ -52,6 +52,7 @@ struct analyses_wanted {
      * is missing. */
     bool goes_on;
     bool hides_secrets; /* in command lines: identities_hide_secrets */
+    const char *interrupted; /* what is said after Ctrl-C; NULL: that there is no result */
     unsigned threads;   /* 1 or more; 0: as there are processors */
 };
 

@@ -154,6 +154,7 @@ static int report_on_trace(const struct recording_command *command, struct probl
         .parts = recording_report_parts(command->options, command->recording.records),
         .draws = command->options->html != NULL,
         .goes_on = true,
+        .ends_recording = true,
     };
     int result = whole_report_read(&whole, problem);
 

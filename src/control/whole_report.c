@@ -4,6 +4,9 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -140,6 +143,38 @@ static void want(struct whole_report *whole)
     };
 }
 
+/* The signals that ended the recording end its report from now on; those that have come until now meant the recording. */
+static void hear_signals(sigset_t *ret_mask)
+{
+    static const struct timespec at_once;
+    sigset_t signals;
+
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGHUP);
+    pthread_sigmask(SIG_BLOCK, &signals, ret_mask);
+    while (sigtimedwait(&signals, NULL, &at_once) > 0)
+        ;
+    pthread_sigmask(SIG_UNBLOCK, &signals, NULL);
+}
+
+static int read_after_recording(struct whole_report *whole, struct problem *problem)
+{
+    sigset_t mask;
+
+    if (asprintf(
+            &whole->interrupted,
+            "dpm: interrupted: there is no report, but the recording is complete: dpm report %s",
+            whole->traces) < 0)
+        whole->interrupted = NULL;
+    whole->wanted.interrupted = whole->interrupted;
+    hear_signals(&mask);
+    int result = read_analyses(&whole->names, &whole->wanted, &whole->found, problem);
+    pthread_sigmask(SIG_SETMASK, &mask, NULL);
+    return result;
+}
+
 int whole_report_read(struct whole_report *whole, struct problem *problem)
 {
     int result = choose_assignments(whole, problem);
@@ -150,7 +185,9 @@ int whole_report_read(struct whole_report *whole, struct problem *problem)
     if (result == 0 && whole->traces == NULL)
         result = problem_set(problem, -ENOMEM, "out of memory");
     if (result == 0)
-        result = read_analyses(&whole->names, &whole->wanted, &whole->found, problem);
+        result = whole->ends_recording
+                     ? read_after_recording(whole, problem)
+                     : read_analyses(&whole->names, &whole->wanted, &whole->found, problem);
     if (result == 0)
         take_results(whole);
     return result;
@@ -195,6 +232,7 @@ void whole_report_done(struct whole_report *whole)
     readings_free(whole->readings);
     whole->readings = NULL;
     free(whole->traces);
+    free(whole->interrupted);
     whatif_found_done(&whole->changes);
     found_done(&whole->found);
     picture_done(&whole->picture);

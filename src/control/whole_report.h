@@ -42,6 +42,7 @@ struct whole_report {
     bool json;          /* everything */
     bool shows_secrets; /* else passwords in command lines are hidden */
     bool goes_on;       /* as in analyses_wanted, as is the next one */
+    bool ends_recording; /* it is the report at the end of a recording, which Ctrl-C may skip */
     unsigned threads;
     /* results: */
     struct analyses_found found;
@@ -53,6 +54,7 @@ struct whole_report {
     struct parallelism_runs runs;
     struct picture picture;
     char *traces; /* names, quoted; NULL: there is no trace */
+    char *interrupted;
     struct analyses_wanted wanted;
     struct readings *readings; /* of a recording that runs */
 };

@@ -4,6 +4,7 @@
 # before, and no file is left half written.
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/tap.sh"
+. "$here/meter.sh"
 . "$here/sample.sh"
 
 # ---- while traces are read ----
@@ -40,4 +41,24 @@ check_equal "... and none is beside it" page.html "$(find . -name '*page.html*' 
 )
 check_equal "SIGINT that is ignored stays ignored" 0 "$(cat status)"
 check "... and the page is whole" grep -q '</html>' ignored.html
+
+# ---- while the report at the end of a recording is made ----
+
+# strace presses Ctrl-C where it is decided how the trace is read; or before, when it would have ended the recording.
+find_meter
+for when in rt_sigtimedwait sched_getaffinity; do
+    if only_kernel "Ctrl-C at the end of a recording ($when)" "strace and the ptrace meter exclude each other"; then
+        rm -rf recorded
+        strace -f -o calls -e inject=$when:signal=INT:when=1 "$dpm" run -o recorded -- true > said 2> err
+        echo $? >> err
+        case $when in
+        rt_sigtimedwait)
+            check_equal "Ctrl-C that came before the report does not end it" "in recorded 0" "$(tail -n 2 err | xargs | grep -o 'in .*')" ;;
+        *)
+            check_equal "Ctrl-C while the report is made: one line says what there is" "dpm: interrupted: there is no report, but the recording is complete: dpm report recorded
+130" "$(cat err)" ;;
+        esac
+        check "... the recording is complete" sh -c "'$dpm' stats recorded > stats 2> err && ! [ -s err ]"
+    fi
+done
 finish
