@@ -38,10 +38,10 @@ struct whole_report {
     struct trace_names names;
     struct selection *selection; /* or NULL */
     unsigned parts;
-    bool draws;         /* also what a page with drawings needs */
-    bool json;          /* everything */
-    bool shows_secrets; /* else passwords in command lines are hidden */
-    bool goes_on;       /* as in analyses_wanted, as is the next one */
+    bool draws;          /* also what a page with drawings needs */
+    bool json;           /* everything */
+    bool shows_secrets;  /* else passwords in command lines are hidden */
+    bool goes_on;        /* as in analyses_wanted, as is the next one */
     bool ends_recording; /* it is the report at the end of a recording, which Ctrl-C may skip */
     unsigned threads;
     /* results: */
