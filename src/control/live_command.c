@@ -267,7 +267,7 @@ static int command_live(int argc, char **argv)
 const struct command live_command = {
     .name = "live",
     .description = "serve metrics of what is recorded, for Prometheus",
-    .usage = "[OPTION]... [TRACE... | FOLDER | SESSION]",
+    .usage = "[OPTION]... [TRACE... | FOLDER | SESSION | JOB]",
     .function = command_live,
     .operand = {"TRACE", ARGUMENT_TRACE},
     .options = live_options,

@@ -16,11 +16,12 @@
 #include <unistd.h>
 
 #define SECOND     1000000000u
-#define STEP_MOST  100000000u  /* ns that one step takes, about */
-#define SLICE      250000000u  /* ns of a trace that are read at a time while it catches up */
-#define LOOK_EACH  100000000u  /* ns: how often a trace that grows is looked at */
-#define PATIENCE   3000000000u /* ns, with a machine of which nothing comes */
-#define FIRST_SOON 300000000u  /* ns until the first snapshot of processes */
+#define STEP_MOST  100000000u   /* ns that one step takes, about */
+#define SLICE      250000000u   /* ns of a trace that are read at a time while it catches up */
+#define LOOK_EACH  100000000u   /* ns: how often a trace that grows is looked at */
+#define LAG_EACH   10000000000u /* ns */
+#define PATIENCE   3000000000u  /* ns, with a machine of which nothing comes */
+#define FIRST_SOON 300000000u   /* ns until the first snapshot of processes */
 
 static void say(const struct live_feed *feed, const char *what, const char *why)
 {
@@ -162,6 +163,13 @@ static bool has_records(const char *path)
     return described && stat(file, &status) == 0 && status.st_size > 0;
 }
 
+bool live_feed_is_of_job(const char *trace, const char *job)
+{
+    const char *machine_end = strchr(trace, '.');
+
+    return job == NULL || (machine_end != NULL && strcmp(machine_end + 1, job) == 0);
+}
+
 /* Opens the copies in the folder that have begun since. With a history, they become origins of it. *ret_listed: whether it
  * could be listed; if not, a line is in `problem`. */
 static int look_for_others(struct live_feed *feed, bool *ret_listed, struct problem *problem)
@@ -178,7 +186,9 @@ static int look_for_others(struct live_feed *feed, bool *ret_listed, struct prob
     for (int i = 0; i < count; i++) {
         snprintf(path, sizeof(path), "%.*s/%.255s", PATH_MAX - 300, feed->options.folder,
                  list[i]->d_name);
-        if (result == 0 && list[i]->d_name[0] != '.' && has_records(path) && !is_open(feed, path)) {
+        if (result == 0 && list[i]->d_name[0] != '.' &&
+            live_feed_is_of_job(list[i]->d_name, feed->options.job) && has_records(path) &&
+            !is_open(feed, path)) {
             result = open_trace(feed, path, problem);
             feed->joined = feed->looked;
             if (result == 0 && feed->history != NULL)
@@ -401,6 +411,21 @@ static void say_overtaken(struct live_feed *feed)
     feed->overtaken = overtaken;
 }
 
+/* Who reads more slowly than is recorded never catches up: its figures are shown although they are late. */
+static void note_lag(struct live_feed *feed, int64_t next, uint64_t now)
+{
+    if (feed->caught_up || now - feed->lag_at < LAG_EACH)
+        return;
+    int64_t lag = (int64_t)clock_now(CLOCK_REALTIME) - next;
+    if (feed->lag != 0 && lag >= feed->lag) {
+        feed->caught_up = true;
+        say(feed, "more is recorded than can be read in the time: the figures get later and later",
+            "");
+    }
+    feed->lag = lag;
+    feed->lag_at = now;
+}
+
 /* Slice by slice, as long as one step may take; then whatever comes. */
 static int step_growing(struct live_feed *feed, struct problem *problem)
 {
@@ -423,6 +448,7 @@ static int step_growing(struct live_feed *feed, struct problem *problem)
     say_overtaken(feed);
     feed->catches_up = next != INT64_MAX;
     feed->caught_up |= !feed->catches_up;
+    note_lag(feed, next, now);
     if (result < 0)
         return result;
     if (result == SOURCE_END)

@@ -28,7 +28,8 @@ struct live_feed_options {
     size_t trace_count;
     const char
         *folder; /* of copies that others may join; NULL: none. Then there may be no traces yet */
-    int stop;    /* descriptor that is readable when opening is to end; -1: none */
+    const char *job; /* only those of this job, MACHINE.JOB; NULL: all in the folder */
+    int stop;        /* descriptor that is readable when opening is to end; -1: none */
     struct acquiring acquiring;
     /* says what cannot be seen; NULL: nothing is said */
     void (*say)(const char *line, void *context);
@@ -55,7 +56,9 @@ struct live_feed {
     int64_t position; /* ... up to which gates are open */
     uint64_t moved;   /* CLOCK_MONOTONIC: when `position` was set */
     bool catches_up;  /* what was recorded before is read first; ... */
-    bool caught_up;   /* ... or was, once */
+    bool caught_up;   /* ... or was, once, or cannot be read as fast as it grows */
+    uint64_t lag_at;  /* CLOCK_MONOTONIC: when it was last looked how far behind it is; ... */
+    int64_t lag;      /* ... ns; 0: not yet */
     /* processes */
     struct recording_options recording_options;
     struct recording recording;
@@ -72,6 +75,9 @@ struct live_feed {
  * negative errno with a line in `problem`. Call live_feed_close in any case. */
 int live_feed_open(struct live_feed *feed, const struct live_feed_options *options,
                    struct problem *problem);
+
+/* Whether this trace, a name in the folder, is one of the job; NULL: each is. */
+bool live_feed_is_of_job(const char *trace, const char *job);
 
 /* Waits until there is something to do, or one of the files is ready (revents), or a time (CLOCK_MONOTONIC, ns). */
 void live_feed_wait(struct live_feed *feed, struct pollfd *files, size_t count, uint64_t until);

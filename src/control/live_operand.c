@@ -58,7 +58,9 @@ static int add_all_in(struct live_operand *operand, const char *folder)
         return -errno;
     for (int i = 0; i < count; i++) {
         snprintf(path, sizeof(path), "%.*s/%.255s", PATH_MAX - 300, folder, list[i]->d_name);
-        if (found >= 0 && list[i]->d_name[0] != '.' && is_trace(path)) {
+        if (found >= 0 && list[i]->d_name[0] != '.' &&
+            live_feed_is_of_job(list[i]->d_name, operand->job[0] == '\0' ? NULL : operand->job) &&
+            is_trace(path)) {
             int result = add_trace(operand, path);
             found = result < 0 ? result : found + 1;
         }
@@ -85,21 +87,66 @@ static bool folder_of(const struct remote_session *session, char folder[PATH_MAX
     return text != NULL;
 }
 
-static int add_session(struct live_operand *operand, const char *name, struct problem *problem)
+/* Takes a session, or one of its jobs. */
+static int add_session(struct live_operand *operand, const struct remote_session *session,
+                       const char *job, struct problem *problem)
 {
-    struct remote_session *list = NULL;
-    ssize_t count = remote_sessions(&list, problem);
     char folder[PATH_MAX];
-    int result = -ENOENT;
 
-    for (ssize_t i = 0; i < count && result < 0; i++)
-        if (strcmp(list[i].name, name) == 0 && folder_of(&list[i], folder))
-            result = add_all_in(operand, folder);
+    if (job == NULL && folder_of(session, folder))
+        return add_all_in(operand, folder);
+    int result = job_where(session->name, job, folder, problem);
+    if (result < 0)
+        return result;
+    if (job != NULL)
+        snprintf(operand->job, sizeof(operand->job), "%s", job);
+    result = add_all_in(operand, folder);
+    return result == -ENOENT ? problem_set(problem, result, "%s: nothing is stored yet", folder)
+                             : result;
+}
+
+/* A job that is named without its session: the session of this user that has it. */
+static int add_job(struct live_operand *operand, const struct remote_session *list, ssize_t count,
+                   const char *job, struct problem *problem)
+{
+    const struct remote_session *found = NULL;
+    struct problem ignored;
+    char folder[PATH_MAX];
+
+    for (ssize_t i = 0; i < count; i++) {
+        int result = job_where(list[i].name, job, folder, &ignored);
+        if (result == -ENOENT || (result < 0 && result != -EREMOTE))
+            continue;
+        if (found != NULL)
+            return problem_set(problem, -EEXIST, "sessions %s and %s have a job '%s': name %s/%s",
+                               found->name, list[i].name, job, list[i].name, job);
+        found = &list[i];
+    }
+    if (found != NULL)
+        return add_session(operand, found, job, problem);
+    return problem_set(problem, -ENOENT, "%s: there is no such trace, folder, session or job", job);
+}
+
+static int add_session_or_job(struct live_operand *operand, const char *name,
+                              struct problem *problem)
+{
+    const char *slash = strchr(name, '/');
+    size_t length = slash == NULL ? strlen(name) : (size_t)(slash - name);
+    struct remote_session *list = NULL;
+    ssize_t count = remote_sessions(&list, problem), i = 0;
+    int result;
+
+    while (i < count &&
+           (strlen(list[i].name) != length || strncmp(list[i].name, name, length) != 0))
+        i++;
+    if (count < 0)
+        result = (int)count;
+    else if (i < count)
+        result = add_session(operand, &list[i], slash == NULL ? NULL : slash + 1, problem);
+    else
+        result = add_job(operand, list, count, name, problem);
     free(list);
-    return result >= 0 || result == -ENOMEM
-               ? result
-               : problem_set(problem, result, "%s: there is no such trace, folder or session",
-                             name);
+    return result;
 }
 
 static int take_operand(const char *name, struct live_operand *operand)
@@ -109,7 +156,7 @@ static int take_operand(const char *name, struct live_operand *operand)
     int result;
 
     if (stat(name, &status) < 0)
-        result = add_session(operand, name, &problem);
+        result = add_session_or_job(operand, name, &problem);
     else if (is_trace(name))
         result = add_trace(operand, name);
     else if ((result = add_all_in(operand, name)) < 0)
@@ -147,6 +194,7 @@ void live_operand_feed(const struct live_operand *operand, struct live_feed_opti
     options->traces = (const char *const *)operand->traces;
     options->trace_count = operand->trace_count;
     options->folder = operand->folder[0] == '\0' ? NULL : operand->folder;
+    options->job = operand->job[0] == '\0' ? NULL : operand->job;
     options->acquiring = (struct acquiring){.choice = (struct process_choice *)&operand->choice,
                                             .all = operand->all,
                                             .below = BELOW_MASTERS};

@@ -285,7 +285,7 @@ static int command_top(int argc, char **argv)
 const struct command top_command = {
     .name = "top",
     .description = "what processes do and wait for, while they run",
-    .usage = "[OPTION]... [TRACE... | FOLDER | SESSION]",
+    .usage = "[OPTION]... [TRACE... | FOLDER | SESSION | JOB]",
     .function = command_top,
     .operand = {"TRACE", ARGUMENT_TRACE},
     .options = top_options,

@@ -116,6 +116,17 @@ recorded() {
 check_equal "... nothing is recorded without flags" "0 0 0 0" "$(recorded none)"
 check_equal "... what was set before, of processes that are created" "10 0 2 0" "$(recorded before)"
 check_equal "... what was set before they start, on another machine" "10 1 0 0" "$(recorded after)"
+# who no controller is looks at a job, by its name
+"$dpm" dump flags.log/*.before | sed -n 's/.* \(sh\[[0-9]*\]\).*/\1/p' | sort -u > before.processes
+for named in before shell/before; do
+    check "dpm top $named: what the job's processes do" sh -c "timeout 60 '$dpm' top $named 2> err | grep -m 1 -qwF -f before.processes"
+done
+check "dpm top of a session: what all jobs' processes do" sh -c "timeout 60 '$dpm' top shell 2> err | grep -m 1 -q '^dpm top  shell .* [0-9][0-9]* processes'"
+"$dpm" top shell/missing 2> err
+check_equal "dpm top of a job that there is not" "1 dpm: session shell has no job 'missing' there are: after before none shell" \
+    "$? $(sed 's/; there are:.*//' err) there are: $(sed 's/.*; there are: //' err | tr -d ' ' | tr , '\n' | sort | xargs)"
+"$dpm" top missing 2> err
+check_equal "... nor any session with it" "1 dpm: missing: there is no such trace, folder, session or job" "$? $(cat err)"
 job die
 check_equal "... die ends it" "0 0" "$? $(left | wc -l)"
 

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/* job_where.c: where a job's traces are, for a reader that is no controller. See job.h. */
+#include "job/job_private.h"
+
+#include <errno.h>
+
+/* What the controller has stored (job_kept.c). */
+static int read_kept(const char *session, json_t **ret_kept, struct problem *problem)
+{
+    struct fabric_server *server = NULL;
+    struct fabric *fabric = NULL;
+    int result = remote_session_attach(session, &server, problem);
+
+    if (result == 0)
+        result = fabric_server_open(server, FABRIC_CONTROLLER, &fabric, problem);
+    if (result == 0)
+        result = fabric_kept(fabric, ret_kept, problem);
+    fabric_close(fabric);
+    fabric_server_detach(server);
+    return result;
+}
+
+static const char *text_of(json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+
+    return text == NULL ? "" : text;
+}
+
+/* The job of this name; NULL: none. `names` becomes all names. */
+static json_t *find_job(json_t *kept, const char *name, char *names, size_t size)
+{
+    const char *key;
+    json_t *value, *found = NULL;
+    size_t used = 0;
+
+    names[0] = '\0';
+    json_object_foreach(kept, key, value)
+    {
+        if (strncmp(key, "job.", 4) != 0)
+            continue;
+        if (name != NULL && strcmp(text_of(value, "name"), name) == 0)
+            found = value;
+        if (used + JOB_NAME_SIZE + 2 < size)
+            used += (size_t)snprintf(names + used, size - used, "%s%.63s", used == 0 ? "" : ", ",
+                                     text_of(value, "name"));
+    }
+    return found;
+}
+
+/* The filter of this name; NULL: the only one, if there is only one. */
+static json_t *find_filter(json_t *kept, const char *name)
+{
+    json_t *filters = json_object_get(json_object_get(kept, "session"), "filters"), *filter;
+    size_t i;
+
+    if (name == NULL)
+        return json_array_size(filters) == 1 ? json_array_get(filters, 0) : NULL;
+    json_array_foreach(filters, i, filter)
+    {
+        if (strcmp(text_of(filter, "name"), name) == 0)
+            return filter;
+    }
+    return NULL;
+}
+
+static int find(json_t *kept, const char *session, const char *name, char folder[PATH_MAX],
+                struct problem *problem)
+{
+    char names[256];
+    json_t *job = find_job(kept, name, names, sizeof(names));
+
+    if (name != NULL && job == NULL)
+        return problem_set(problem, -ENOENT, "session %s has no job '%s'%s%s", session, name,
+                           names[0] == '\0' ? "" : "; there are: ", names);
+    json_t *filter = find_filter(kept, job == NULL ? NULL : text_of(job, "filter"));
+    if (filter == NULL)
+        return problem_set(problem, -ENOENT, "session %s has several filters: name a job: %s",
+                           session, names);
+    if (!remote_is_here(text_of(filter, "machine")))
+        return problem_set(
+            problem, -EREMOTE,
+            "filter %s of session %s stores on machine %s: name its folder there: %s",
+            text_of(filter, "name"), session, text_of(filter, "machine"),
+            text_of(filter, "folder"));
+    snprintf(folder, PATH_MAX, "%s", text_of(filter, "folder"));
+    return 0;
+}
+
+int job_where(const char *session, const char *name, char folder[PATH_MAX], struct problem *problem)
+{
+    json_t *kept = NULL;
+    int result = read_kept(session, &kept, problem);
+
+    if (result == 0)
+        result = find(kept, session, name, folder, problem);
+    json_decref(kept);
+    return result;
+}
