@@ -51,9 +51,9 @@ struct analyses_wanted {
     /* Only the statistics must succeed. If another analysis fails, its error is stored in the result and its own result
      * is missing. */
     bool goes_on;
-    bool hides_secrets; /* in command lines: identities_hide_secrets */
+    bool hides_secrets;      /* in command lines: identities_hide_secrets */
     const char *interrupted; /* what is said after Ctrl-C; NULL: that there is no result */
-    unsigned threads;   /* 1 or more; 0: as there are processors */
+    unsigned threads;        /* 1 or more; 0: as there are processors */
 };
 
 /* Results; NULL if an analysis was not requested. */

@@ -36,7 +36,7 @@ check "a great one is used" test "$(widest 600)" -gt 160
 check_equal "what cannot be written is an error" 1 $?
 check "... which is named" grep -q '^dpm: .*No space left on device' err
 check_not "a name that is no trace, folder or session" "$dpm" top nothing
-check "... is said to be none" sh -c '"$1" top nothing 2>&1 | grep -q "nothing: there is no such trace, folder or session"' - "$dpm"
+check "... is said to be none" sh -c '"$1" top nothing 2>&1 | grep -q "nothing: there is no such trace, folder, session or job"' - "$dpm"
 "$dpm" top --interval 10ms alpha 2> err | head -n 1 > /dev/null
 check_equal "a reader that goes away is no error" "" "$(cat err)"
 
