@@ -4,10 +4,12 @@
 # recorded as it is, its change is predicted from that, and then it is made: RUNS times (5), in direct succession. Of both, three
 # seconds are recorded; the figures are those of the clients, by their own clocks. It needs root.
 #
-#   before     requests a second, and median latency (that of pgbench, in pool and commit, is the average)
+#   before     requests a second, and median latency (that of pgbench, in pool and commit, is the average; some
+#              have no latency)
 #   predicted  what the model says the change makes of it, times before
 #   real       after the change
 #   off        difference of predicted from real, in per cent
+#   at best    the same, if all that was computed just before and after a wait that goes belonged to it: the other end of the range
 #   saved      the same of what the change takes away from the latency
 #   model      by how much the model is off without a change
 #
@@ -21,7 +23,7 @@ runs=${RUNS:-5}
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 trap 'exit 1' HUP INT TERM
-[ $# -gt 0 ] || set -- children threads pool commit fsync nodelay
+[ $# -gt 0 ] || set -- children threads pool commit fsync nodelay trips limit prefork threadpool
 
 # recorded CASE SETTING: the clients' two figures, while three seconds of it are recorded.
 recorded() {
@@ -66,16 +68,22 @@ for case in "$@"; do
         "$build/dpm" whatif --json $change "$scratch/trace" > "$scratch/predicted" || continue 2
         after=$(recorded "$case" after)
         jq -r --arg before "$before" --arg after "$after" '
-            ($before | split(" ") | map(tonumber)) as [$rate, $median] | ($after | split(" ") | map(tonumber)) as [$rate_is, $median_is] |
-            ($rate * .then.requests_per_second / .recorded.requests_per_second) as $rate_then |
-            ($median * .then.latency_p50_ns / .recorded.latency_p50_ns) as $median_then |
-            "\($rate) \($rate_then) \($rate_is) \(100 * ($rate_then / $rate_is - 1)) \($median) \($median_then) \($median_is) \(100 *
-            ($median_then / $median_is - 1)) \(100 * .off) \(100 * (($median - $median_then) / ($median - $median_is) - 1))"' "$scratch/predicted" >> "$scratch/rows"
+            def figures: split(" ") | map(if . == "-" then 1 else tonumber end);
+            ($before | figures) as [$rate, $median] | ($after | figures) as [$rate_is, $median_is] |
+            ($rate / .recorded.requests_per_second) as $per_second | ($median / .recorded.latency_p50_ns) as $per_ns |
+            (.then.requests_per_second * $per_second) as $rate_then | (.then.latency_p50_ns * $per_ns) as $median_then |
+            [$rate, $rate_then, $rate_is, 100 * ($rate_then / $rate_is - 1), $median, $median_then, $median_is,
+                100 * ($median_then / $median_is - 1), 100 * .off,
+                if $median == $median_is then 0 else 100 * (($median - $median_then) / ($median - $median_is) - 1) end,
+                (.at_best | if . == null then 0, 0 else .requests_per_second * $per_second, .latency_p50_ns * $per_ns end)] |
+            map(tostring) | join(" ")' "$scratch/predicted" >> "$scratch/rows"
     done
     # shellcheck disable=SC2059 # a format
     printf "$format" "$case" requests/s "$(median 1 | cut -c1-7)" "$(median 2 | cut -c1-7)" "$(median 3 | cut -c1-7)" \
         "$(printf '%+.0f' "$(median 4)") ($(range 4))" '' "$(printf '%.0f%%' "$(median 9)")"
-    # shellcheck disable=SC2059 # a format
+    [ "$(median 11)" = 0 ] || printf "$format" "" "  at best" "" "$(median 11 | cut -c1-7)" "" "" "" ""
+    [ "${before#* }" != - ] || continue
     printf "$format" "" "P50, ms" "$(median 5 | cut -c1-6)" "$(median 6 | cut -c1-6)" "$(median 7 | cut -c1-6)" \
         "$(printf '%+.0f' "$(median 8)") ($(range 8))" "$(printf '%+.1f' "$(median 10)")" ''
+    [ "$(median 11)" = 0 ] || printf "$format" "" "  at best" "" "$(median 12 | cut -c1-6)" "" "" "" ""
 done

@@ -137,11 +137,14 @@ client ends
 $ dpm report trace
 says: Prediction If server did not wait for the disk, the median latency would be 30.0 ms instead of 40.0 ms, with
 $ dpm whatif --json --speed server=3 trace
+jq: .at_best == null
 jq: near(.recorded.latency_p50_ns; 40e6) and near(.then.latency_p50_ns; 20e6) and .then.busiest == "server"
 $ dpm whatif --wait server,disk=0 trace
-says: The CPU time of these calls is not known, and stays: the gain may be larger.
+says: The CPU time of these calls is not known, and stays: the gain may be larger, up to 33,334 requests/s and P50 30.0 us, if all that was computed just before and after them belonged to them.
 $ dpm whatif --speed server=3 trace
 never: The CPU time of these calls
+$ dpm whatif --json --wait server,disk=0.5 trace
+jq: near(.then.latency_p50_ns; 35e6) and near(.at_best.latency_p50_ns; 20e6)
 $ dpm whatif --json --wait server,disk=0 --speed server=3 trace
 jq: near(.then.latency_p50_ns; 10e6)
 $ dpm whatif --no-holdback trace

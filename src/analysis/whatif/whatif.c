@@ -125,10 +125,9 @@ static double off_of(const struct whatif_figures *recorded, const struct whatif_
     return fmax(median, off_by(base->per_second, recorded->per_second));
 }
 
-static void scale(struct whatif_answer *answer)
+static void scale(const struct whatif_answer *answer, struct whatif_figures *then)
 {
     const struct whatif_figures *recorded = &answer->recorded, *base = &answer->base;
-    struct whatif_figures *then = &answer->then;
 
     if (base->median > 0)
         then->median =
@@ -228,42 +227,73 @@ int whatif_asking_begin(struct whatif_asking *asking, const struct whatif_model 
 static bool has_calls(const struct whatif_change *change)
 {
     return change->kind == WHATIF_KEEP ||
-           (change->kind == WHATIF_WAIT && change->wait != ELAPSED_NO_CPU);
+           (change->kind == WHATIF_WAIT && change->wait != ELAPSED_NO_CPU && change->amount < 1);
 }
 
-int whatif_asking_try(struct whatif_asking *asking, const struct whatif_change *changes,
-                      size_t count, struct whatif_answer *ret_answer, struct problem *problem)
+static void begin_changes(struct whatif_asking *asking, bool calls_go, struct problem *problem)
 {
     const struct whatif_model *model = asking->model;
     struct whatif_changed *changed = &asking->changed;
-    struct whatif_run run = asking->run;
-    int result = 0;
 
-    *ret_answer = asking->answer;
     memcpy(changed->ops, model->ops, model->op_count * sizeof(*changed->ops));
     memcpy(changed->workers, asking->workers, model->pool_count * sizeof(*changed->workers));
     for (size_t i = 0; i < model->party_count; i++)
         changed->machines[i] = model->parties[i].origin;
     changed->placed = 0;
     changed->pool = changed->pools = 0;
+    changed->calls_go = calls_go;
     changed->problem = problem;
-    for (size_t i = 0; i < count && result == 0; i++) {
-        ret_answer->calls_stay = ret_answer->calls_stay || has_calls(&changes[i]);
+}
+
+/* Simulates the changes, with or without the CPU time of calls that go. */
+static int simulate_changes(struct whatif_asking *asking, const struct whatif_change *changes,
+                            size_t count, bool calls_go, struct whatif_figures *ret_figures,
+                            struct problem *problem)
+{
+    struct whatif_changed *changed = &asking->changed;
+    struct whatif_run run = asking->run;
+    int result = 0;
+
+    begin_changes(asking, calls_go, problem);
+    for (size_t i = 0; i < count && result == 0; i++)
         result = whatif_apply(changed, &changes[i]);
-    }
     run.ops = changed->ops;
     run.workers = changed->workers;
     run.machines = changed->machines;
     run.placed = changed->placed;
     if (result == 0)
-        result = whatif_simulate(&run, asking->latencies, &ret_answer->then);
+        result = whatif_simulate(&run, asking->latencies, ret_figures);
     if (result < 0)
         return explain(result, problem);
-    whatif_ranks(asking->latencies, model->request_count, &ret_answer->then);
-    ret_answer->pool = changed->pool;
-    ret_answer->pools = changed->pools;
-    scale(ret_answer);
+    whatif_ranks(asking->latencies, asking->model->request_count, ret_figures);
+    scale(&asking->answer, ret_figures);
     return 0;
+}
+
+int whatif_asking_try(struct whatif_asking *asking, const struct whatif_change *changes,
+                      size_t count, struct whatif_answer *ret_answer, struct problem *problem)
+{
+    struct whatif_figures then;
+    int result = simulate_changes(asking, changes, count, false, &then, problem);
+
+    if (result < 0)
+        return result;
+    *ret_answer = asking->answer;
+    ret_answer->then = then;
+    ret_answer->pool = asking->changed.pool;
+    ret_answer->pools = asking->changed.pools;
+    for (size_t i = 0; i < count; i++)
+        ret_answer->calls_stay = ret_answer->calls_stay || has_calls(&changes[i]);
+    return 0;
+}
+
+/* The other end of the range. */
+static int try_at_best(struct whatif_asking *asking, const struct whatif_change *changes,
+                       size_t count, struct whatif_answer *answer, struct problem *problem)
+{
+    return answer->calls_stay
+               ? simulate_changes(asking, changes, count, true, &answer->at_best, problem)
+               : 0;
 }
 
 int whatif_ask(const struct whatif_model *model, const struct whatif_change *changes, size_t count,
@@ -274,6 +304,8 @@ int whatif_ask(const struct whatif_model *model, const struct whatif_change *cha
 
     if (result == 0)
         result = whatif_asking_try(&asking, changes, count, ret_answer, problem);
+    if (result == 0)
+        result = try_at_best(&asking, changes, count, ret_answer, problem);
     whatif_asking_end(&asking);
     return result;
 }

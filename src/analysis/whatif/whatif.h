@@ -104,8 +104,10 @@ struct whatif_answer {
     bool early_stay;   /* ... but most are of that kind, so they are simulated, too */
     uint32_t pool;     /* REPLICAS: index + 1 of the first one that was changed ... */
     uint32_t pools;    /* ... of so many */
-    bool
-        calls_stay; /* waits were shortened, or connections kept: the CPU time of these calls is not known, and stays */
+    /* Waits were shortened, or connections kept. The CPU time of these calls is not known, and stays in `then`. What was computed
+     * just before and after them goes with them in `at_best`, so the truth is between the two. */
+    bool calls_stay;
+    struct whatif_figures at_best;
 };
 
 /* `cpus`: of each machine; 0: enough. Errors: -ENOMEM; -EINVAL, with a line in `problem`: the trace cannot judge the change. */

@@ -65,6 +65,22 @@ static void drop_awakening(struct whatif_changed *changed, size_t at)
         changed->ops[next].time = 0;
 }
 
+/* Its own CPU time is somewhere in what the thread computed just before and after it. */
+static void shorten_call(struct whatif_changed *changed, size_t at, double part)
+{
+    struct whatif_op *ops = changed->ops;
+    size_t next = at + 1, count = changed->model->op_count;
+
+    if (!changed->calls_go)
+        return;
+    if (at > 0 && ops[at - 1].type == OP_CPU && ops[at - 1].of == ops[at].of)
+        ops[at - 1].time = scaled(ops[at - 1].time, part);
+    if (next < count && ops[next].type == OP_NO_CPU && ops[next].of == ops[at].of)
+        next++;
+    if (next < count && ops[next].type == OP_CPU && ops[next].of == ops[at].of)
+        ops[next].time = scaled(ops[next].time, part);
+}
+
 static int change_wait(struct whatif_changed *changed, const struct whatif_change *change)
 {
     const struct whatif_model *model = changed->model;
@@ -81,6 +97,8 @@ static int change_wait(struct whatif_changed *changed, const struct whatif_chang
         op->time = scaled(op->time, change->amount);
         if (change->amount == 0 && op->type == OP_DELAY)
             drop_awakening(changed, i);
+        if (change->amount < 1 && op->type == OP_DELAY)
+            shorten_call(changed, i, change->amount);
     }
     if (found)
         return 0;
@@ -175,6 +193,7 @@ static int change_connections(struct whatif_changed *changed, const struct whati
                 !changed->is_other[whatif_asked_next(model, request, k)])
                 continue;
             op->time = 0;
+            shorten_call(changed, request->first_op + k, 0);
             found = true;
         }
     }

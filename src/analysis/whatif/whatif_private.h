@@ -123,6 +123,7 @@ struct whatif_changed {
     bool *is_one, *is_other; /* [party]: whether the change names it; the second name of two */
     uint32_t pool;           /* REPLICAS: index + 1 of the first one that was changed ... */
     uint32_t pools;          /* ... of so many that are visited often */
+    bool calls_go;           /* with a wait goes what was computed just before and after it */
     struct problem *problem;
 };
 

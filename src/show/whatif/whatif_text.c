@@ -129,6 +129,25 @@ static void print_kept(double part, const char *text, FILE *file)
     fprintf(file, " The %s%% of %s", share, text);
 }
 
+/* The answer of a search, which has many, has no other end. */
+static void print_calls(const struct whatif_answer *answer, FILE *file)
+{
+    char rate[UNIT_SIZE], median[UNIT_SIZE];
+
+    if (!answer->calls_stay)
+        return;
+    fputs(" The CPU time of these calls is not known, and stays: the gain may be larger", file);
+    if (answer->at_best.requests > 0) {
+        show_frequency(answer->at_best.per_second, rate);
+        show_duration(answer->at_best.median, median);
+        fprintf(file,
+                ", up to %s requests/s and P50 %s, if all that was computed just before and after "
+                "them belonged to them",
+                rate, median);
+    }
+    fputs(".", file);
+}
+
 static void print_trust(const struct whatif_answer *answer, uint32_t cpus, FILE *file)
 {
     char off[UNIT_SIZE], count[UNIT_SIZE];
@@ -144,9 +163,7 @@ static void print_trust(const struct whatif_answer *answer, uint32_t cpus, FILE 
         answer->kept,
         "the time in queues that no recorded request explains stays: the gain may be larger.",
         file);
-    if (answer->calls_stay)
-        fputs(" The CPU time of these calls is not known, and stays: the gain may be larger.",
-              file);
+    print_calls(answer, file);
     fputs(" The model assumes that clients ask again as soon as they did, that what is not changed "
           "takes "
           "as long as it did, and ",
@@ -296,23 +313,28 @@ static json_t *pool_json(const void *context, size_t index)
                      pools[index].blocking, "visits", json_count(pools[index].visits));
 }
 
+static json_t *at_best_json(const struct whatif_model *model, const struct whatif_answer *answer)
+{
+    return answer->at_best.requests > 0 ? figures_json(model, &answer->at_best, true) : json_null();
+}
+
 static int print_json(const struct whatif_model *model, const struct whatif_answer *answer,
                       uint32_t cpus, FILE *file)
 {
     const struct whatif_pool *pools;
     size_t count = whatif_pools(model, &pools);
 
-    return json_print(json_pack("{s:o,s:o,s:o,s:o,s:f,s:f,s:f,s:o,s:o,s:o,s:o}", "requests",
-                                json_count(answer->recorded.requests), "recorded",
-                                figures_json(model, &answer->recorded, false), "model",
-                                figures_json(model, &answer->base, true), "then",
-                                figures_json(model, &answer->then, true), "off", answer->off,
-                                "no_cpu_kept", answer->no_cpu, "queues_kept", answer->kept, "cpus",
-                                cpus == 0 ? json_null() : json_count(cpus), "left_out",
-                                json_count(answer->left_out), "left_out_first",
-                                json_count(answer->early), "pools",
-                                json_array_of(model, count, pool_json)),
-                      JSON_INDENT(1) | JSON_ENCODE_ANY, file);
+    return json_print(
+        json_pack("{s:o,s:o,s:o,s:o,s:o,s:f,s:f,s:f,s:o,s:o,s:o,s:o}", "requests",
+                  json_count(answer->recorded.requests), "recorded",
+                  figures_json(model, &answer->recorded, false), "model",
+                  figures_json(model, &answer->base, true), "then",
+                  figures_json(model, &answer->then, true), "at_best", at_best_json(model, answer),
+                  "off", answer->off, "no_cpu_kept", answer->no_cpu, "queues_kept", answer->kept,
+                  "cpus", cpus == 0 ? json_null() : json_count(cpus), "left_out",
+                  json_count(answer->left_out), "left_out_first", json_count(answer->early),
+                  "pools", json_array_of(model, count, pool_json)),
+        JSON_INDENT(1) | JSON_ENCODE_ANY, file);
 }
 
 int show_whatif(const struct whatif_model *model, const struct whatif_answer *answer, uint32_t cpus,
