@@ -15,13 +15,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define SECOND     1000000000u
-#define STEP_MOST  100000000u   /* ns that one step takes, about */
-#define SLICE      250000000u   /* ns of a trace that are read at a time while it catches up */
-#define LOOK_EACH  100000000u   /* ns: how often a trace that grows is looked at */
-#define LAG_EACH   10000000000u /* ns */
-#define PATIENCE   3000000000u  /* ns, with a machine of which nothing comes */
-#define FIRST_SOON 300000000u   /* ns until the first snapshot of processes */
+#define SECOND       1000000000u
+#define STEP_MOST    100000000u  /* ns that one step takes, about */
+#define SLICE        250000000u  /* ns of a trace that are read at a time while it catches up */
+#define LOOK_EACH    100000000u  /* ns: how often a trace that grows is looked at */
+#define SLICE_LIVE   20000000u   /* the same, when it has caught up */
+#define HELD_LITTLE  20          /* a snapshot may lack one in so many events of its interval ... */
+#define SETTLES_MOST 2000000000u /* ... or any, after ns */
+#define LAG_EACH     10000000000u /* ns */
+#define PATIENCE     3000000000u  /* ns, with a machine of which nothing comes */
+#define FIRST_SOON   300000000u   /* ns until the first snapshot of processes */
 
 static void say(const struct live_feed *feed, const char *what, const char *why)
 {
@@ -121,6 +124,7 @@ static int open_trace(struct live_feed *feed, const char *name, struct problem *
         return result;
     }
     gate_init(gate, sources[count]);
+    gate->heard = clock_now(CLOCK_MONOTONIC);
     gates[count] = gate;
     names[count] = copy;
     feed->origins++;
@@ -240,7 +244,7 @@ static int find_begin(struct live_feed *feed, struct problem *problem)
     }
     if (feed->begin == INT64_MAX)
         feed->begin = 0;
-    feed->position = feed->begin;
+    feed->position = feed->begin - 1;
     return result;
 }
 
@@ -322,9 +326,26 @@ static int take_last(struct live_feed *feed, struct problem *problem)
     return take(feed, INT64_MAX, true, problem);
 }
 
+/* Whether there is something new in the trace, and nearly all that was read is counted: the rest waits for other records. If
+ * that takes long, it is as it is. */
+static bool is_settled(struct live_feed *feed, uint64_t now)
+{
+    struct history_counts counts;
+
+    history_counts(feed->history, &counts);
+    uint64_t fresh = counts.events + counts.held - feed->counted;
+    bool begins = feed->position - feed->begin < (int64_t)feed->options.interval;
+    bool settled =
+        counts.held * HELD_LITTLE <= fresh && (!reads_traces(feed) || (fresh > 0 && !begins));
+    if (!settled && now - feed->due < SETTLES_MOST)
+        return false;
+    feed->counted = counts.events + counts.held;
+    return true;
+}
+
 static bool is_due(struct live_feed *feed, uint64_t now)
 {
-    if (feed->held || now < feed->due)
+    if (feed->held || now < feed->due || !is_settled(feed, now))
         return false;
     feed->due += feed->options.interval;
     if (feed->due <= now)
@@ -412,11 +433,11 @@ static void say_overtaken(struct live_feed *feed)
 }
 
 /* Who reads more slowly than is recorded never catches up: its figures are shown although they are late. */
-static void note_lag(struct live_feed *feed, int64_t next, uint64_t now)
+static void note_lag(struct live_feed *feed, uint64_t now)
 {
     if (feed->caught_up || now - feed->lag_at < LAG_EACH)
         return;
-    int64_t lag = (int64_t)clock_now(CLOCK_REALTIME) - next;
+    int64_t lag = (int64_t)clock_now(CLOCK_REALTIME) - feed->position;
     if (feed->lag != 0 && lag >= feed->lag) {
         feed->caught_up = true;
         say(feed, "more is recorded than can be read in the time: the figures get later and later",
@@ -426,33 +447,75 @@ static void note_lag(struct live_feed *feed, int64_t next, uint64_t now)
     feed->lag_at = now;
 }
 
+/* ---- a trace that grows ---- */
+
+/* Whether nothing more of this origin is to come before its gate, now that all that could be read was: a record is there which
+ * the gate, or another origin, keeps from being read; or none has come for long. */
+static int has_passed(struct gate *gate, uint64_t now, bool *ret_passed, struct problem *problem)
+{
+    int64_t time;
+    int result = gate_next_time(gate, &time, problem);
+
+    if (time != INT64_MAX)
+        gate->heard = now;
+    *ret_passed = gate->ended || time != INT64_MAX || now - gate->heard > PATIENCE;
+    return result;
+}
+
+/* Moves the gates on, if all origins have passed them: what comes of one machine waits until the others are as far, or a
+ * snapshot would have half of their messages. Returns whether they are open further. */
+static int move_on(struct live_feed *feed, uint64_t now, bool *ret_moved, struct problem *problem)
+{
+    int64_t next;
+    int result = next_time(feed, &next, problem);
+
+    *ret_moved = result == 0 && next != INT64_MAX;
+    for (uint32_t i = 0; result == 0 && *ret_moved && i < feed->origins; i++)
+        result = has_passed(feed->gates[i], now, ret_moved, problem);
+    if (result == 0 && *ret_moved) {
+        int64_t behind = (int64_t)clock_now(CLOCK_REALTIME) - next;
+        int64_t slice = behind > 2 * (int64_t)SECOND ? SLICE : SLICE_LIVE;
+        open_gates(feed, (next > feed->position ? next : feed->position) + slice);
+    }
+    return result;
+}
+
+/* Reads on as far as all machines are, as long as one step may take. */
+static int read_growing(struct live_feed *feed, struct problem *problem)
+{
+    uint64_t begin = clock_now(CLOCK_MONOTONIC), now = begin;
+    bool moved = true;
+    int result = read_on(feed, problem);
+
+    while (result == SOURCE_NONE_YET && moved && now - begin < STEP_MOST) {
+        result = move_on(feed, now, &moved, problem);
+        if (result == 0)
+            result = read_on(feed, problem);
+        now = clock_now(CLOCK_MONOTONIC);
+    }
+    feed->catches_up = moved;
+    return result;
+}
+
 /* Slice by slice, as long as one step may take; then whatever comes. */
 static int step_growing(struct live_feed *feed, struct problem *problem)
 {
-    uint64_t begin = clock_now(CLOCK_MONOTONIC), now = begin;
-    int64_t next = 0;
+    uint64_t now = clock_now(CLOCK_MONOTONIC);
     int result = 0;
 
-    if (feed->looks && begin - feed->looked >= SECOND)
-        result = look_on(feed, begin, problem);
-    if (result < 0)
-        return result;
-    do {
-        result = next_time(feed, &next, problem);
-        if (result < 0)
-            return result;
-        open_gates(feed, next == INT64_MAX ? INT64_MAX : next + SLICE);
-        result = read_on(feed, problem);
-        now = clock_now(CLOCK_MONOTONIC);
-    } while (result == SOURCE_NONE_YET && next != INT64_MAX && now - begin < STEP_MOST);
+    if (feed->looks && now - feed->looked >= SECOND)
+        result = look_on(feed, now, problem);
+    if (result == 0)
+        result = read_growing(feed, problem);
     say_overtaken(feed);
-    feed->catches_up = next != INT64_MAX;
     feed->caught_up |= !feed->catches_up;
-    note_lag(feed, next, now);
     if (result < 0)
         return result;
     if (result == SOURCE_END)
         return take_last(feed, problem);
+    now = clock_now(CLOCK_MONOTONIC);
+    if (feed->catches_up)
+        note_lag(feed, now);
     return is_due(feed, now) && live_time(feed->live) > 0 ? take(feed, INT64_MAX, false, problem)
                                                           : 0;
 }

@@ -67,8 +67,9 @@ struct live_feed {
     uint64_t
         overtaken; /* records of which `say` knows that they were removed before they were read */
     uint64_t due;  /* CLOCK_MONOTONIC: the next snapshot */
-    bool held;     /* no snapshots, and no playback */
-    bool ended;    /* the last snapshot was made */
+    uint64_t counted; /* events that there were at the latest snapshot */
+    bool held;        /* no snapshots, and no playback */
+    bool ended;       /* the last snapshot was made */
 };
 
 /* Opens it; `options` need not outlive it, but what it refers to must. With processes this takes a second. Returns 0, or a

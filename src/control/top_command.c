@@ -135,7 +135,7 @@ static void print(const struct live_feed *feed, const struct top_look *look, con
     size_t count = top_rows(look, snapshot, rows), width = width_of_text();
     char line[TOP_LINE_SIZE];
 
-    top_head(snapshot, subject, "", width, line);
+    top_head(snapshot, subject, "", snapshot->last, width, line);
     puts(line);
     top_costs(snapshot, live_feed_records(feed), width, line);
     puts(line);
@@ -169,7 +169,7 @@ static int print_all(struct live_feed *feed, const struct top_options *options, 
         int result = live_feed_step(feed, problem);
         if (result < 0)
             return result;
-        if (result > 0)
+        if (result > 0 && !top_is_rest(feed->live))
             print(feed, &look, options->operand.subject);
         printed += result > 0;
         result = result > 0 ? command_flush_output(problem) : 0;

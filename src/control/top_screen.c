@@ -81,13 +81,17 @@ static const char *const help[] = {
     "< >  or F6   sort by another column",
     "d            first derivative: how fast each rate changes",
     "c            values so far, not those of the last interval",
-    "p or Z       hold; left, right: the snapshots before",
+    "p or Z       hold; left, right: earlier pictures",
     "+ -          play a finished trace faster or slower (x1 to x100)",
     "q or F10     quit",
     "",
     "WAITED       time that others waited for it: 100% is one waiter all the time",
+    "OPEN         requests in progress, on average, as far as their answers have come",
+    "Q DELAY      time that messages waited in receive queues; QUEUE: how many do now",
+    "LOCK, DISK   waits of threads, added up, of idle ones, too",
     "WAITS FOR    what its threads waited for most, in this interval",
     "silent       threads without a record: they compute, or wait and have not ended it",
+    "[reading]    what was recorded before is still being read",
     "",
     "Any key: back.",
 };
@@ -214,8 +218,9 @@ static void draw_rows(struct top_screen *screen, const struct live_snapshot *sna
 void top_screen_draw(struct top_screen *screen)
 {
     const struct live *live = screen->feed->live;
-    const struct live_snapshot *snapshot = live_snapshot(live, screen->look.back);
-    const struct live_snapshot *before = live_snapshot(live, screen->look.back + 1);
+    size_t back = screen->look.back + (top_is_rest(live) && screen->look.back == 0);
+    const struct live_snapshot *snapshot = live_snapshot(live, back);
+    const struct live_snapshot *before = live_snapshot(live, back + 1);
     size_t width = COLS < TOP_WIDTH_MOST ? (size_t)COLS : TOP_WIDTH_MOST;
     char line[TOP_LINE_SIZE], state[64];
 
@@ -230,7 +235,8 @@ void top_screen_draw(struct top_screen *screen)
     }
     erase();
     state_of(screen, state);
-    top_head(snapshot, screen->subject, state, width, line);
+    top_head(snapshot, screen->subject, state, back != screen->look.back || snapshot->last, width,
+             line);
     put(0, line, A_BOLD, width);
     top_costs(snapshot, live_feed_records(screen->feed), width, line);
     put(1, line, A_NORMAL, width);

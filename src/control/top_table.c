@@ -143,6 +143,15 @@ void top_sort_next(struct top_look *look, int step)
     look->sort[look->view] = views[look->view].columns[at].value;
 }
 
+/* What has ended is shown as long as it did something in the interval, and with what has been so far. */
+static bool is_shown(const struct top_look *look, const struct live_row *row)
+{
+    if (look->view == TOP_REQUESTS)
+        return row->so_far[LIVE_REQUESTS] > 0;
+    return !row->ended || look->so_far || row->interval[LIVE_CPU] + row->interval[LIVE_SENT] > 0 ||
+           row->interval[LIVE_RECEIVED] + row->interval[LIVE_WAITED_FOR] > 0;
+}
+
 size_t top_rows(const struct top_look *look, const struct live_snapshot *snapshot,
                 const struct live_row *rows[LIVE_ROWS_MOST])
 {
@@ -150,7 +159,7 @@ size_t top_rows(const struct top_look *look, const struct live_snapshot *snapsho
     size_t count = 0;
 
     for (size_t i = 0; i < of->count; i++)
-        if (look->view != TOP_REQUESTS || of->at[i].so_far[LIVE_REQUESTS] > 0)
+        if (is_shown(look, &of->at[i]))
             rows[count++] = &of->at[i];
     return count;
 }
@@ -382,8 +391,15 @@ bool top_others(const struct top_look *look, const struct live_snapshot *snapsho
 
 /* ---- the head ---- */
 
+bool top_is_rest(const struct live *live)
+{
+    const struct live_snapshot *last = live_snapshot(live, 0), *before = live_snapshot(live, 1);
+
+    return before != NULL && last->last && last->length < before->length / 10;
+}
+
 void top_head(const struct live_snapshot *snapshot, const char *subject, const char *state,
-              size_t width, char text[TOP_LINE_SIZE])
+              bool ended, size_t width, char text[TOP_LINE_SIZE])
 {
     char made[400], safe[200], time[UNIT_SIZE], rate[LIVE_CELL_SIZE], lost[UNIT_SIZE];
     char processes[COUNTED_SIZE];
@@ -395,7 +411,7 @@ void top_head(const struct live_snapshot *snapshot, const char *subject, const c
     show_counted(snapshot->tables[LIVE_PROCESSES].total.so_far[LIVE_LIVING], "process", processes);
     snprintf(made, sizeof(made), "dpm top  %s%s%s  %s  %s  %s records/s  %s lost%s", safe,
              state[0] == '\0' ? "" : "  ", state, time, processes, rate, lost,
-             snapshot->last ? "  (ended)" : "");
+             ended ? "  (ended)" : "");
     top_fit(made, width, false, text);
 }
 

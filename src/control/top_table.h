@@ -68,9 +68,12 @@ bool top_others(const struct top_look *look, const struct live_snapshot *snapsho
 /* Where the columns of the sorted value are in the heading; 0 columns: it is not shown. */
 size_t top_sorted_column(const struct top_look *look, size_t width, size_t *ret_columns);
 
-/* Records, losses. `subject`: of what; `state`: "held", "x10", "". */
+/* Whether the latest snapshot is the rest after the last whole interval: too short for rates. The one before is shown then. */
+bool top_is_rest(const struct live *live);
+
+/* Records, losses. `subject`: of what; `state`: "held", "x10", ""; `ended`: the recordings have. */
 void top_head(const struct live_snapshot *snapshot, const char *subject, const char *state,
-              size_t width, char line[TOP_LINE_SIZE]);
+              bool ended, size_t width, char line[TOP_LINE_SIZE]);
 
 /* The cost of DPM itself, and how busy the machines are. `records`: this program is the recorder, too. */
 void top_costs(const struct live_snapshot *snapshot, bool records, size_t width,

@@ -18,7 +18,8 @@ struct gate {
     _Alignas(8) char record[RECORD_SIZE_MOST];
     bool holds;
     bool ended;
-    int64_t until; /* wall clock, ns since 1970 */
+    int64_t until;  /* wall clock, ns since 1970 */
+    uint64_t heard; /* the caller's: when it last had a record */
 };
 
 /* `of` has one origin, stays the caller's and must outlive the gate. It is closed at first. */

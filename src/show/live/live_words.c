@@ -46,7 +46,7 @@ static void short_number(double value, double step, char text[LIVE_CELL_SIZE])
     static const char units[] = " KMGTPE";
     size_t unit = 0;
 
-    if (value > 0 && value < 10 && value != floor(value)) {
+    if (value > 0 && value < 9.95 && value != floor(value)) {
         snprintf(text, LIVE_CELL_SIZE, value < 0.05 ? "<0.1" : "%.1f", value);
         return;
     }
@@ -58,13 +58,14 @@ static void short_number(double value, double step, char text[LIVE_CELL_SIZE])
         snprintf(text, LIVE_CELL_SIZE, "%.0f", value);
     else
         snprintf(text, LIVE_CELL_SIZE,
-                 value < 10    ? "%.2f%c"
-                 : value < 100 ? "%.1f%c"
-                               : "%.0f%c",
+                 value < 9.995   ? "%.2f%c"
+                 : value < 99.95 ? "%.1f%c"
+                                 : "%.0f%c",
                  value, units[unit]);
 }
 
-static void short_time(double ns, char text[LIVE_CELL_SIZE])
+/* With so many digits behind the point, at most: 2, or 1 for what has a sign. */
+static void short_time(double ns, int digits, char text[LIVE_CELL_SIZE])
 {
     static const char *const units[] = {"ns", "us", "ms", "s"};
     size_t unit = 0;
@@ -73,14 +74,15 @@ static void short_time(double ns, char text[LIVE_CELL_SIZE])
         ns /= 1000;
         unit++;
     }
-    if (unit == 3 && ns >= 600)
+    if (ns == 0)
+        strcpy(text, "0");
+    else if (unit == 3 && ns >= 600)
         snprintf(text, LIVE_CELL_SIZE, "%.0fmin", ns / 60);
     else
-        snprintf(text, LIVE_CELL_SIZE,
-                 ns == 0    ? "0"
-                 : ns < 10  ? "%.2f%s"
-                 : ns < 100 ? "%.1f%s"
-                            : "%.0f%s",
+        snprintf(text, LIVE_CELL_SIZE, "%.*f%s",
+                 ns < 9.995 && digits == 2           ? 2
+                 : ns < (digits == 2 ? 99.95 : 9.95) ? 1
+                                                     : 0,
                  ns, units[unit]);
 }
 
@@ -90,7 +92,7 @@ static void percent(double share, char text[LIVE_CELL_SIZE])
     snprintf(text, LIVE_CELL_SIZE,
              share == 0     ? "0%%"
              : share < 0.05 ? "<0.1%%"
-             : share < 10   ? "%.1f%%"
+             : share < 9.95 ? "%.1f%%"
                             : "%.0f%%",
              share);
 }
@@ -102,7 +104,7 @@ void show_live_value(enum live_value value, uint64_t amount, uint64_t length,
     double rate = length == 0 ? 0 : (double)amount * 1e9 / (double)length;
 
     if (kind->unit == LIVE_NS && (kind->is_moment || length == 0) && value != LIVE_SILENT)
-        short_time((double)amount, text);
+        short_time((double)amount, 2, text);
     else if (kind->unit == LIVE_NS)
         percent(length == 0 ? 0 : (double)amount / (double)length, text);
     else
@@ -119,7 +121,7 @@ void show_live_change(enum live_value value, double change, char text[LIVE_CELL_
     if (kind->unit == LIVE_NS && !kind->is_moment)
         percent(amount / 1e9, size);
     else if (kind->unit == LIVE_NS)
-        short_time(amount, size);
+        short_time(amount, 1, size);
     else
         short_number(amount, kind->unit == LIVE_BYTES ? 1024 : 1000, size);
     snprintf(text, LIVE_CELL_SIZE, "%s%.*s",
