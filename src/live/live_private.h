@@ -155,6 +155,10 @@ const struct live_process *live_waits_at(struct live *live, uint32_t index, uint
 void live_waits_name(const struct live *live, const struct live_about *about,
                      char what[LIVE_WHAT_SIZE]);
 
+/* "redis-server[4711]", "python3 worker.py[99]@web1": as in the table of processes. */
+void live_name_process(const struct communication *all, const struct communication_process *process,
+                       char name[LIVE_NAME_SIZE]);
+
 void live_waits_done(struct live_waits *waits);
 
 /* By the first origin's clock. */

@@ -92,8 +92,8 @@ static uint64_t key_of_process(const struct communication_process *process)
     return hash_text(hash, process->group) | 1;
 }
 
-static void name_process(const struct communication *all,
-                         const struct communication_process *process, char name[LIVE_NAME_SIZE])
+void live_name_process(const struct communication *all, const struct communication_process *process,
+                       char name[LIVE_NAME_SIZE])
 {
     const char *machine = all->machine_count > 1 && process->machine < all->machine_count
                               ? all->machines[process->machine].name
@@ -124,7 +124,7 @@ static void name_party(const struct communication *all, const struct party *part
                  party->address == NULL ? "unknown" : party->address);
         return;
     }
-    name_process(all, &all->processes[party->processes[0]], first);
+    live_name_process(all, &all->processes[party->processes[0]], first);
     if (party->count == 1)
         memcpy(name, first, sizeof(first));
     else
@@ -279,7 +279,7 @@ static int make_process(struct live *live, uint32_t index)
     row->machine = process->machine;
     row->pid = process->group != NULL ? 0 : process->pid;
     row->ended = process->ended;
-    name_process(live->now, process, row->name);
+    live_name_process(live->now, process, row->name);
     row->so_far[LIVE_CPU] = process->cpu;
     row->so_far[LIVE_SENT] = process->sent.messages;
     row->so_far[LIVE_SENT_BYTES] = process->sent.bytes;

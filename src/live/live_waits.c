@@ -692,6 +692,19 @@ const struct live_process *live_waits_at(struct live *live, uint32_t index, uint
     return process;
 }
 
+/* As the table of processes calls it; before it has a row there, by its own name. */
+static void name_peer(const struct live *live, uint32_t origin, const struct stream_record *first,
+                      uint32_t pid, char what[LIVE_WHAT_SIZE])
+{
+    bool shared;
+    int64_t row = statistics_process_row(live->statistics, origin, first->process, &shared);
+
+    if (row >= 0 && live->now != NULL && (size_t)row < live->now->process_count)
+        live_name_process(live->now, &live->now->processes[row], what);
+    else
+        snprintf(what, LIVE_WHAT_SIZE, "%.*s[%u]", STREAM_NAME_SIZE, first->name, pid);
+}
+
 void live_waits_name(const struct live *live, const struct live_about *about,
                      char what[LIVE_WHAT_SIZE])
 {
@@ -710,7 +723,7 @@ void live_waits_name(const struct live *live, const struct live_about *about,
     if (peer != NULL) {
         const struct stream_record *first =
             identities_first_stream(identities, partner->origin, peer);
-        snprintf(what, LIVE_WHAT_SIZE, "%.*s[%u]", STREAM_NAME_SIZE, first->name, peer->pid);
+        name_peer(live, partner->origin, first, peer->pid, what);
     } else if (path != NULL) {
         endpoint_remote(path, address);
         snprintf(what, LIVE_WHAT_SIZE, "%.*s", LIVE_WHAT_SIZE - 1, address);
