@@ -152,8 +152,8 @@ const struct live_process *live_waits_at(struct live *live, uint32_t index, uint
                                          int *ret_error);
 
 /* What a wait was for, in words. */
-void live_waits_name(const struct live *live, const struct live_about *about,
-                     char what[LIVE_WHAT_SIZE]);
+void live_waits_name(const struct live *live, enum elapsed_kind kind,
+                     const struct live_about *about, char what[LIVE_WHAT_SIZE]);
 
 /* "redis-server[4711]", "python3 worker.py[99]@web1": as in the table of processes. */
 void live_name_process(const struct communication *all, const struct communication_process *process,

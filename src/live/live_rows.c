@@ -210,7 +210,7 @@ static struct live_wait wait_of(const struct live *live, const struct live_proce
     wait.call = waits->about[most].call;
     wait.is_silent = waits->threads == 1 && waits->silent > wait.time;
     if (wait.time > 0)
-        live_waits_name(live, &waits->about[most], wait.what);
+        live_waits_name(live, wait.kind, &waits->about[most], wait.what);
     return wait;
 }
 

@@ -705,11 +705,18 @@ static void name_peer(const struct live *live, uint32_t origin, const struct str
         snprintf(what, LIVE_WHAT_SIZE, "%.*s[%u]", STREAM_NAME_SIZE, first->name, pid);
 }
 
-void live_waits_name(const struct live *live, const struct live_about *about,
-                     char what[LIVE_WHAT_SIZE])
+/* Whether it is a wait for another one, not for what the process chose itself. Which message came before a sleep says nothing of
+ * the sleep. */
+static bool has_partner(enum elapsed_kind kind)
+{
+    return kind != ELAPSED_TIMER && kind != ELAPSED_EVENT && kind != ELAPSED_DISK;
+}
+
+void live_waits_name(const struct live *live, enum elapsed_kind kind,
+                     const struct live_about *about, char what[LIVE_WHAT_SIZE])
 {
     const struct identities *identities = history_identities(live->history);
-    const struct live_end *partner = partner_of(&live->waits, about);
+    const struct live_end *partner = has_partner(kind) ? partner_of(&live->waits, about) : NULL;
     const struct stream_record *peer =
         partner == NULL || partner->stream == 0
             ? NULL
@@ -724,8 +731,11 @@ void live_waits_name(const struct live *live, const struct live_about *about,
         const struct stream_record *first =
             identities_first_stream(identities, partner->origin, peer);
         name_peer(live, partner->origin, first, peer->pid, what);
-    } else if (path != NULL) {
-        endpoint_remote(path, address);
+    } else if (path != NULL && (has_partner(kind) || path->role == PATH_ROLE_LISTENS)) {
+        if (path->role == PATH_ROLE_LISTENS)
+            endpoint_local(path, address);
+        else
+            endpoint_remote(path, address);
         snprintf(what, LIVE_WHAT_SIZE, "%.*s", LIVE_WHAT_SIZE - 1, address);
     } else if (about->object != 0 &&
                identities_object(identities, about->origin, about->object, &name) !=
