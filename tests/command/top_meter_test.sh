@@ -60,6 +60,7 @@ reader=$!
 "$dpm" acquire --name load --store none --duration 1s --interval 10ms --json > lines 2> err
 check_equal "a reader that reads nothing: the recording ends in time" 0 $?
 kill $reader
+wait $reader 2> wait.err # or what it has not read stays in the pipe
 
 # one that sleeps, each time longer, until a line says that lines were dropped
 cat > sleeper.py << 'END'
