@@ -61,6 +61,8 @@ static int open_meter(struct live_feed *feed, struct problem *problem)
             acquiring_begin(&feed->options.acquiring, feed->recording.meter, &feed->begun, problem);
     if (result < 0)
         return result;
+    if (feed->recording.meter->live(feed->recording.meter) == 0)
+        say(feed, "waiting: ", problem->text);
     recording_begin(&feed->recording);
     feed->due = clock_now(CLOCK_MONOTONIC) + FIRST_SOON;
     return 0;

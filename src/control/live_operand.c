@@ -197,6 +197,7 @@ void live_operand_feed(const struct live_operand *operand, struct live_feed_opti
     options->job = operand->job[0] == '\0' ? NULL : operand->job;
     options->acquiring = (struct acquiring){.choice = (struct process_choice *)&operand->choice,
                                             .all = operand->all,
+                                            .waits = true,
                                             .below = BELOW_MASTERS};
 }
 

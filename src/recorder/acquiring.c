@@ -276,9 +276,9 @@ int acquiring_begin(struct acquiring *acquiring, struct meter_interface *meter,
     if (result < 0)
         return result;
     bool misses = !acquiring->all && process_choice_misses(acquiring->choice, problem);
-    if (meter->live(meter) == 0)
+    if (meter->live(meter) == 0 && !(acquiring->waits && misses && acquiring->refused == 0))
         return misses ? -ESRCH : cannot_meter_any(acquiring, problem);
-    if (misses)
+    if (misses && meter->live(meter) > 0)
         say(acquiring, "note: %s", problem->text);
     say_refused(acquiring);
     say_spared(acquiring);

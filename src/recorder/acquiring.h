@@ -16,7 +16,8 @@
 struct acquiring {
     /* set by the caller: */
     struct process_choice *choice;
-    bool all; /* every process of the machine */
+    bool all;   /* every process of the machine */
+    bool waits; /* begins although nothing has the names yet */
     /* whose live descendants are taken, too */
     enum process_below below;
     pid_t front; /* the process whose remote shell is not metered; 0: there is none */
@@ -40,7 +41,7 @@ struct acquiring {
 };
 
 /* Takes all that are chosen, and begins. Says which words matched nothing, and which descendants are left out. Errors:
- * those of the meter and of reading /proc; -ESRCH: there is none; each with a line in `problem`. */
+ * those of the meter and of reading /proc; -ESRCH: there is none, and it does not wait; each with a line in `problem`. */
 int acquiring_begin(struct acquiring *acquiring, struct meter_interface *meter,
                     struct meter_begun *ret_begun, struct problem *problem);
 

@@ -96,6 +96,19 @@ check_equal "run --json needs a file for them" 2 $?
 check "... which gets them" jq -es 'last.time.last' run.json
 check_equal "... standard output is the command's" out "$(cat out)"
 
+# ---- what does not run yet ----
+
+printf '#!/bin/sh\nuntil [ -e told ]; do sleep 0.1; done | cat\n' > later.sh
+"$dpm" top --name later.sh --interval 100ms > later 2> err &
+top=$!
+check "dpm top of a name that nothing has waits, and says so" wait_for 60 grep -qx 'dpm: waiting: no process is named later.sh' err
+sh ./later.sh &
+check "... until something has it" wait_for 60 grep -q '^later.sh\[\|^sh later.sh\[\|^sh\[' later
+: > told
+kill $top
+wait $top
+check_equal "... a signal ends it in order" 0 $?
+
 # ---- metrics ----
 
 "$dpm" live --port 0 --name load 2> live.err &
