@@ -21,6 +21,7 @@
 #include "history/holding.h"
 #include "history/positions.h"
 #include "history/room.h"
+#include "history/strangers.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -240,9 +241,12 @@ static void begin_positions(struct end *end)
 
 static void join(struct history *history, struct end *end, struct end *partner)
 {
+    struct end *both[2] = {end, partner};
+
+    strangers_joined(history, end);
+    strangers_joined(history, partner);
     end->partner = partner;
     partner->partner = end;
-    struct end *both[2] = {end, partner};
     for (int i = 0; i < (end == partner ? 1 : 2); i++) {
         both[i]->external = false;
         align(both[i]);
@@ -327,8 +331,10 @@ int ends_note_path(struct history *history, uint32_t origin, const struct path_r
     int result = joiner_add(&history->joiner, end->index, end->record,
                             machine_number(history, origin), origin);
     uint32_t partner = joiner_end(&history->joiner, end->index).partner;
-    if (result < 0 || partner == NO_END)
+    if (result < 0 || partner == NO_END) {
+        strangers_note_connection(history, end);
         return result;
+    }
     join(history, end, pool_at(&history->ends, partner));
     return join_further(history, end, pool_at(&history->ends, partner));
 }

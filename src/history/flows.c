@@ -25,6 +25,7 @@
 #include "history/holding.h"
 #include "history/positions.h"
 #include "history/receiving.h"
+#include "history/strangers.h"
 #include "history/streams.h"
 #include "history/values.h"
 #include "meter/shared/message.h"
@@ -116,8 +117,8 @@ static bool keeps_sends(struct history *history, const struct end *end, uint64_t
     const struct end *partner = end->partner;
 
     *ret_count = &history->counts.external;
-    if (partner == NULL)
-        return !end_leads_away(history, end);
+    if (partner == NULL) /* which one it counts for is known when it is dropped */
+        return !end_leads_away(history, end) || end->is_stranger;
     if (history->origins[partner->origin].leaves_out_receives)
         return false;
     *ret_count = end_receives_partly(history, partner) || history->origins[partner->origin].discards
@@ -166,7 +167,9 @@ static void count_dropped(struct history *history, const struct end *end, const 
 {
     if (sent->left == 0 || end->is_copy)
         return;
-    if (end->partner == NULL || history->origins[end->partner->origin].leaves_out_receives)
+    if (end->partner == NULL && strangers_may_be_partners(history, end))
+        history->counts.not_found++;
+    else if (end->partner == NULL || history->origins[end->partner->origin].leaves_out_receives)
         history->counts.external++;
     else if (history->origins[end->partner->origin].discards ||
              end_receives_partly(history, end->partner))
@@ -250,6 +253,7 @@ int flows_note_send(struct history *history, struct end *end, struct stream *str
     if (bytes == 0)
         return 0;
     end->has_sent = true;
+    strangers_note(history, end);
     if (position + bytes > end->out_end)
         end->out_end = position + bytes;
     if (end->partner != NULL)
@@ -350,6 +354,7 @@ int flows_note_receive(struct history *history, struct end *end, struct stream *
     if (record->message.bytes == 0 && !kind_counts_messages(end->kind))
         return 0;
     end->in_last = position;
+    strangers_note(history, end);
     end->has_received = true;
     if (stream == NULL || !end->counted_in)
         return 0;

@@ -82,7 +82,7 @@ static void tell_path(struct ptracemeter *meter, struct tracee *tracee, struct o
     record->role = role_of(object, path);
     record->cookie = object->cookie | (path == object->ends[PIPE_READ] ? 1 : 0);
     record->peer = object->object_kind == OBJECT_PIPE ? record->cookie ^ 1
-                   : object->kind == PATH_TCP         ? 0
+                   : object->kind == PATH_TCP         ? object->peer
                                                       : path->peer;
     record->inode = object->inode;
     tell(meter, &record->header);
