@@ -30,7 +30,7 @@ jq: .spent_on_ns.not_found > 85e6 and .spent_on_ns.outside == 0
 $ dpm dump --matched --json --type receive trace
 jq: [inputs, .] | length == 6 and all(.rest.why == "not_found")
 $ dpm stats --json trace
-jq: .matching | .not_found == 12 and .external == 0
+jq: .trace.matching | .not_found == 12 and .external == 0
 $ dpm report trace
 says: waited for a peer that was not found
 never: unmonitored peer
