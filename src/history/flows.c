@@ -229,6 +229,7 @@ int flows_note_send(struct history *history, struct end *end, struct stream *str
     struct sent sent = {
         .position = position,
         .number = NO_NUMBER,
+        .path = end->number,
         .time = record->header.time,
         .began =
             stream == NULL || !(end->counted || end->kind == PATH_UDP)

@@ -139,6 +139,7 @@ struct end {
     uint32_t done;          /* leading SENDs that are received but still kept */
     const struct path_record *record; /* owned by the identities */
     struct end *partner;              /* or NULL */
+    struct end *former;               /* UDP: a closed partner, whose records are still held; or NULL */
     struct stream *waiters;           /* streams whose RECEIVE on this end is held */
     struct sharing *sharing;          /* or NULL */
     struct arrivals *arrivals;        /* or NULL */

@@ -54,7 +54,7 @@ void print_matching(const struct history_counts *counts, FILE *file)
         fprintf(file, "%snone", separator);
     if (counts->unmatched_sends > 0) {
         show_counted(counts->unmatched_sends, "send", sends);
-        fprintf(file, ". %s %s never received", sends,
+        fprintf(file, ". %s %s not received before the recording ended", sends,
                 counts->unmatched_sends == 1 ? "was" : "were");
     }
     if (*separator != '\n' || counts->unmatched_sends > 0)
