@@ -116,9 +116,10 @@ static bool keeps_sends(struct history *history, const struct end *end, uint64_t
 {
     const struct end *partner = end->partner;
 
-    *ret_count = &history->counts.external;
-    if (partner == NULL) /* which one it counts for is known when it is dropped */
-        return !end_leads_away(history, end) || end->is_stranger;
+    *ret_count = strangers_may_be_partners(history, end) ? &history->counts.not_found
+                                                         : &history->counts.external;
+    if (partner == NULL)
+        return !end_leads_away(history, end) || strangers_are_kept(history, end);
     if (history->origins[partner->origin].leaves_out_receives)
         return false;
     *ret_count = end_receives_partly(history, partner) || history->origins[partner->origin].discards

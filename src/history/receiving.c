@@ -262,7 +262,7 @@ static void look_alone(struct look *look, uint32_t origin)
         return;
     }
     end->external = true;
-    if (end_has_foreign_peer(look->history, end) && !end->is_stranger)
+    if (end_has_foreign_peer(look->history, end) && !strangers_are_kept(look->history, end))
         flows_drop_all(look->history, end); /* what it sends has no metered receiver either */
     look_note_missing(look, length_of(end->kind, look->record->message.bytes),
                       strangers_may_be_partners(look->history, end) ? REST_NOT_FOUND

@@ -44,6 +44,11 @@ void strangers_joined(struct history *history, struct end *end)
     end->is_stranger = false;
 }
 
+bool strangers_are_kept(const struct history *history, const struct end *end)
+{
+    return end->is_stranger && history->origins[end->origin].meter == METER_PTRACE;
+}
+
 bool strangers_may_be_partners(const struct history *history, const struct end *end)
 {
     if (!end->is_stranger || end->partner != NULL)

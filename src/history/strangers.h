@@ -20,6 +20,10 @@ void strangers_note(struct history *history, struct end *end);
 /* It has got a partner. */
 void strangers_joined(struct history *history, struct end *end);
 
+/* Whether what it sends is kept even if its address says that it leads away: whether a recorded end may be the other one is
+ * known later. Recordings of the ptrace meter are small, and its TCP is known by addresses, too. */
+bool strangers_are_kept(const struct history *history, const struct end *end);
+
 /* Whether an end without a partner may have one that is recorded. */
 bool strangers_may_be_partners(const struct history *history, const struct end *end);
 

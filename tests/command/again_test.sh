@@ -84,6 +84,8 @@ if len(sys.argv) > 1:
     sender = socket.socket(fileno=int(sys.argv[1]))
     for i in range(11):
         sender.send(bytes(5))
+    sender.close()
+    os.wait() # the reader
     sys.exit()
 sender, receiver = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
 if os.fork() == 0:
