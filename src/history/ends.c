@@ -21,7 +21,7 @@
 #include "history/holding.h"
 #include "history/positions.h"
 #include "history/room.h"
-#include "history/strangers.h"
+#include "history/unpaired.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -281,8 +281,8 @@ static void join(struct history *history, struct end *end, struct end *partner)
     if (partner->partner != NULL)
         succeed(history, end, partner);
 
-    strangers_joined(history, end);
-    strangers_joined(history, partner);
+    unpaired_joined(history, end);
+    unpaired_joined(history, partner);
     end->partner = partner;
     partner->partner = end;
     for (int i = 0; i < (end == partner ? 1 : 2); i++) {
@@ -370,7 +370,7 @@ int ends_note_path(struct history *history, uint32_t origin, const struct path_r
                             machine_number(history, origin), origin);
     uint32_t partner = joiner_end(&history->joiner, end->index).partner;
     if (result < 0 || partner == NO_END) {
-        strangers_note_connection(history, end);
+        unpaired_note_connection(history, end);
         return result;
     }
     join(history, end, pool_at(&history->ends, partner));
