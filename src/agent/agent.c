@@ -218,6 +218,19 @@ static void accept_front(struct agent *agent)
 
 /* ---- the loop ---- */
 
+/* The user does not see the agent's log, and waits for these packets. */
+static void note_refused_packets(struct agent *agent, const char *text)
+{
+    char subject[FABRIC_NAME_MOST * 2 + 40];
+
+    snprintf(subject, sizeof(subject), "Publish to \"dpm.%s.%s.packets.", agent->session,
+             agent->machine);
+    if (strstr(text, subject) != NULL)
+        agent_notice(
+            agent, "note",
+            json_pack("{s:o}", "text", json_sprintf("%s: allow it, or no records come", text)));
+}
+
 static void serve_messages(struct agent *agent)
 {
     struct fabric_message message;
@@ -227,8 +240,10 @@ static void serve_messages(struct agent *agent)
             recordings_lock(agent);
             requests_serve(agent, &message);
             recordings_unlock(agent);
-        } else if (message.kind == FABRIC_TROUBLE || message.kind == FABRIC_STATE)
+        } else if (message.kind == FABRIC_TROUBLE || message.kind == FABRIC_STATE) {
             say("%s", message.text);
+            note_refused_packets(agent, message.text);
+        }
         fabric_message_done(&message);
     }
     send_notices(agent);

@@ -185,7 +185,8 @@ void traces_report_state(const struct traces *traces)
     history_counts(traces->history, &counts);
     report_count(counts.unmatched_receives, "receive has", "receives have",
                  "bytes whose send is missing");
-    report_count(counts.unmatched_sends, "send was", "sends were", "never received");
+    report_count(counts.unmatched_sends, "send was", "sends were",
+                 "not received before the recording ended");
 }
 
 int64_t traces_wall_offset(const struct traces *traces, const struct event *event)

@@ -251,6 +251,20 @@ static enum match match(const struct path_end *a, const struct path_end *b, bool
     return kind_is_internet(a->record->kind) ? match_internet(a, b, closed_too) : match_unix(a, b);
 }
 
+/* UDP: its partner was closed, and it was not. What a later socket with that address sends comes to it, too. */
+static bool is_left(const struct joiner *joiner, const struct path_end *end)
+{
+    const struct path_end *partner = end->partner == NO_END ? NULL : &joiner->ends[end->partner];
+
+    return partner != NULL && end->record->kind == PATH_UDP && !end->destroyed &&
+           partner->destroyed && partner->origin == end->origin;
+}
+
+static bool waits(const struct joiner *joiner, const struct path_end *end)
+{
+    return end->partner == NO_END || is_left(joiner, end);
+}
+
 /* The latest end that waits under `key` and matches `end`. Removes ends that no longer wait from the chain on the way.
  * An end may still be in chains of an earlier, less complete description; match() uses the latest one. */
 static uint32_t find_waiting(struct joiner *joiner, uint32_t index, const struct key *key)
@@ -265,11 +279,12 @@ static uint32_t find_waiting(struct joiner *joiner, uint32_t index, const struct
     for (uint32_t *link = &joiner->heads[found]; *link != 0;) {
         struct waiting_end *waiting = &joiner->waiting[*link - 1];
         const struct path_end *other = &joiner->ends[waiting->end];
-        if (other->partner != NO_END || other->life != waiting->life) {
+        if (other->life != waiting->life || !waits(joiner, other)) {
             *link = waiting->next;
             continue;
         }
-        if (waiting->end != index && match(end, other, joiner->closed_too) >= wanted)
+        if (waiting->end != index && match(end, other, joiner->closed_too) >= wanted &&
+            (other->partner == NO_END || other->origin == end->origin))
             return waiting->end;
         link = &waiting->next;
     }
@@ -320,7 +335,7 @@ static int clear_chains(struct joiner *joiner)
     for (size_t i = 0; result == 0 && i < count; i++) {
         struct waiting_end waiting = joiner->waiting[i];
         const struct path_end *end = &joiner->ends[waiting.end];
-        if (end->partner == NO_END && end->life == waiting.life)
+        if (end->life == waiting.life && waits(joiner, end))
             result = hang(joiner, waiting.end, keys.keys[waiting.chain]);
     }
     intern_done(&keys);
@@ -444,6 +459,8 @@ int joiner_add(struct joiner *joiner, uint32_t index, const struct path_record *
     if (partner == NO_END)
         return internet ? wait_for_internet_partner(joiner, index)
                         : wait_for_unix_partner(joiner, index);
+    if (joiner->ends[partner].partner != NO_END)
+        joiner->ends[joiner->ends[partner].partner].partner = NO_END;
     end->partner = partner;
     joiner->ends[partner].partner = index;
     pass(joiner, end);
@@ -453,8 +470,12 @@ int joiner_add(struct joiner *joiner, uint32_t index, const struct path_record *
 
 void joiner_destroyed(struct joiner *joiner, uint32_t index)
 {
-    if (index < joiner->end_capacity && joiner->ends[index].record != NULL)
-        joiner->ends[index].destroyed = true;
+    if (index >= joiner->end_capacity || joiner->ends[index].record == NULL)
+        return;
+    uint32_t partner = joiner->ends[index].partner;
+    joiner->ends[index].destroyed = true;
+    if (partner != NO_END && is_left(joiner, &joiner->ends[partner]))
+        wait_for_internet_partner(joiner, partner); /* on -ENOMEM none is found */
 }
 
 void joiner_forget(struct joiner *joiner, uint32_t index)

@@ -43,9 +43,10 @@ struct joiner {
     bool closed_too;
 };
 
-/* Describes end `index`, as reported by `origin`, and joins it if its partner waits. `record` must stay where it is. An
- * end may be described again, under the same index, when more is known of it; if it still waits, its partner is
- * searched again. Returns 0 or -ENOMEM. */
+/* Describes end `index`, as reported by `origin`, and joins it if its partner waits. `record` must stay where it is.
+ * An end of UDP whose partner was closed is joined again, with the next one of the same addresses and origin: the former
+ * partner then has none. An end may be described again, under the same index, when more is known of it; if it still
+ * waits, its partner is searched again. Returns 0 or -ENOMEM. */
 int joiner_add(struct joiner *joiner, uint32_t index, const struct path_record *record,
                uint32_t machine, uint32_t origin);
 

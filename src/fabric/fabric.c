@@ -48,6 +48,59 @@ int fabric_problem(struct problem *problem, int error, const char *what, natsSta
                        more != NULL && last == status ? more : "");
 }
 
+/* What to do about a reason of the server's; NULL: nothing that is known. */
+static const char *advice_on(const char *reason)
+{
+    static const char *const advice[][2] = {
+        {"maximum subscriptions", "increase its max_subscriptions"},
+        {"maximum connections", "increase its max_connections"},
+        {"maximum account active connections", "increase the account's limit of connections"},
+        {"maximum payload", "increase its max_payload"},
+        {"maximum control line", "increase its max_control_line"},
+        {"insufficient storage", "increase its max_file_store"},
+        {"JetStream not enabled for account", "enable it for this account"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(advice); i++)
+        if (strncasecmp(reason, advice[i][0], strlen(advice[i][0])) == 0)
+            return advice[i][1];
+    return NULL;
+}
+
+/* libnats puts the place in its source before it: "(conn.c:1905): maximum connections exceeded". */
+static const char *without_place(const char *text)
+{
+    const char *end = text[0] == '(' ? strstr(text, "): ") : NULL;
+
+    return end == NULL ? text : end + 3;
+}
+
+bool fabric_refusal(const struct fabric *fabric, struct problem *problem)
+{
+    const char *text = nats_GetLastError(NULL);
+    const char *reason = text == NULL ? "" : without_place(text);
+    const char *advice = advice_on(reason);
+
+    if (advice != NULL)
+        problem_set(problem, -ENOTCONN, "%s: the server refuses the connection: %s: %s",
+                    fabric->where, reason, advice);
+    return advice != NULL;
+}
+
+int fabric_ended_problem(const struct fabric *fabric, struct problem *problem)
+{
+    const char *reason = NULL;
+
+    natsConnection_GetLastError(fabric->connection, &reason);
+    if (reason == NULL || reason[0] == '\0')
+        return problem_set(problem, -ENOTCONN, "the server at %s has ended the connection",
+                           fabric->where);
+    const char *advice = advice_on(reason);
+    return problem_set(problem, -ENOTCONN, "the server at %s has ended the connection: %s%s%s",
+                       fabric->where, reason, advice == NULL ? "" : ": ",
+                       advice == NULL ? "" : advice);
+}
+
 int fabric_status_of(natsMsg *message)
 {
     const char *text = NULL;
@@ -76,12 +129,19 @@ static bool is_trouble(const struct arrival *arrival, const void *context)
     return arrival->kind == ARRIVAL_TROUBLE;
 }
 
+struct arrival *fabric_take_trouble(struct fabric *fabric)
+{
+    return fabric_take(fabric, is_trouble, NULL, 0);
+}
+
 /* A request that is not permitted is not answered: why comes as an error of the connection. */
 static int unanswered(struct fabric *fabric, const char *what, natsStatus status,
                       struct problem *problem)
 {
-    struct arrival *trouble = fabric_take(fabric, is_trouble, NULL, 0);
+    struct arrival *trouble = fabric_take_trouble(fabric);
 
+    if (trouble == NULL && status == NATS_CONNECTION_CLOSED)
+        return fabric_ended_problem(fabric, problem);
     if (trouble == NULL)
         return problem_set(problem, fabric_errno(status), "%s: no answer of the server at %s: %s",
                            what, fabric->where, natsStatus_GetText(status));
@@ -112,8 +172,10 @@ int fabric_ask(struct fabric *fabric, const char *what, const char *subject, con
     }
     const char *text = json_string_value(json_object_get(error, "description"));
     int result = json_integer_value(json_object_get(error, "code")) == 404 ? -ENOENT : -EIO;
-    problem_set(problem, result, "%s: the server at %s: %s", what, fabric->where,
-                text != NULL ? text : "not a valid answer");
+    const char *advice = text == NULL ? NULL : advice_on(text);
+    problem_set(problem, result, "%s: the server at %s: %s%s%s", what, fabric->where,
+                text != NULL ? text : "not a valid answer", advice == NULL ? "" : ": ",
+                advice == NULL ? "" : advice);
     json_decref(answer);
     return result;
 }

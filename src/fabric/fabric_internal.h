@@ -72,6 +72,16 @@ enum { STREAM_PACKETS, STREAM_SAID }; /* of fabric.streams */
 /* A problem's line for an error of libnats: "what: why". Returns `error`. */
 int fabric_problem(struct problem *problem, int error, const char *what, natsStatus status);
 
+/* The line of a connection that the server has ended: its reason, and what to do about it. Returns -ENOTCONN. */
+int fabric_ended_problem(const struct fabric *fabric, struct problem *problem);
+
+/* Whether the latest error in this thread is a limit of the server's: then `problem` gets a line. */
+bool fabric_refusal(const struct fabric *fabric, struct problem *problem);
+
+/* The error of the connection that has come first and was not reported yet: what the server does not permit. It is the
+ * caller's; NULL: none. */
+struct arrival *fabric_take_trouble(struct fabric *fabric);
+
 /* A negative errno for an error of libnats. */
 int fabric_errno(natsStatus status);
 

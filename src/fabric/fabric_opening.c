@@ -142,6 +142,15 @@ static int connect_problem(const struct fabric *fabric, natsStatus status, struc
         return problem_set(problem, error,
                            "%s: the server has no encryption: write nats://HOST:PORT",
                            fabric->where);
+    if (status == NATS_ERR && fabric_refusal(fabric, problem))
+        return error;
+    if (status == NATS_CONNECTION_CLOSED && fabric->connection != NULL)
+        return fabric_ended_problem(fabric, problem);
+    if (status == NATS_CONNECTION_CLOSED || status == NATS_PROTOCOL_ERROR)
+        return problem_set(problem, error,
+                           "%s: the server ends new connections at once: see its log, and increase "
+                           "max_connections if it has that many",
+                           fabric->where);
     return fabric_problem(problem, error, fabric->where, status);
 }
 
@@ -178,6 +187,40 @@ static int check_payload(const struct fabric *fabric, struct problem *problem)
                        fabric->where, most, PAYLOAD_LEAST);
 }
 
+/* of a connection: replies, requests or packets, and the answers that libnats itself awaits */
+#define SUBSCRIPTIONS_LEAST 3
+
+/* A server that allows fewer ends the connection when it gets one more, which may be much later. So they are tried. */
+static natsStatus try_subscriptions(struct fabric *fabric, int timeout_ms)
+{
+    natsSubscription *tried[SUBSCRIPTIONS_LEAST] = {NULL};
+    size_t first = fabric->requests == NULL ? 1 : 2;
+    char subject[FABRIC_SUBJECT_SIZE + 16];
+    natsStatus status = NATS_OK;
+
+    for (size_t i = first; status == NATS_OK && i < SUBSCRIPTIONS_LEAST; i++) {
+        snprintf(subject, sizeof(subject), "%s.trial.%zu", fabric->inbox, i);
+        status = natsConnection_SubscribeSync(&tried[i], fabric->connection, subject);
+    }
+    if (status == NATS_OK) /* the server knows the subscriptions when this returns */
+        status = natsConnection_FlushTimeout(fabric->connection, timeout_ms);
+    for (size_t i = first; i < SUBSCRIPTIONS_LEAST; i++)
+        natsSubscription_Destroy(tried[i]);
+    return status;
+}
+
+/* The server reports what it does not permit, and goes on. libnats calls back later, but knows it now. */
+static int check_permissions(const struct fabric *fabric, struct problem *problem)
+{
+    const char *text = NULL;
+
+    if (natsConnection_GetLastError(fabric->connection, &text) != NATS_NOT_PERMITTED)
+        return 0;
+    return problem_set(problem, -EACCES, "the server at %s: %s: allow it for user %s",
+                       fabric->where, text == NULL ? "not permitted" : text,
+                       fabric->user[0] == '\0' ? "(none)" : fabric->user);
+}
+
 static int connect_now(struct fabric *fabric, int timeout_ms, struct problem *problem)
 {
     char subject[FABRIC_SUBJECT_SIZE];
@@ -193,10 +236,12 @@ static int connect_now(struct fabric *fabric, int timeout_ms, struct problem *pr
         status = subscribe(fabric, &fabric->requests, subject, fabric_on_request);
     if (status == NATS_OK)
         status = natsConnection_JetStream(&fabric->jetstream, fabric->connection, NULL);
-    if (status == NATS_OK) /* the server knows the subscriptions when this returns */
-        status = natsConnection_FlushTimeout(fabric->connection, timeout_ms);
-    return status == NATS_OK ? check_payload(fabric, problem)
-                             : connect_problem(fabric, status, problem);
+    if (status == NATS_OK)
+        status = try_subscriptions(fabric, timeout_ms);
+    if (status != NATS_OK)
+        return connect_problem(fabric, status, problem);
+    int error = check_permissions(fabric, problem);
+    return error == 0 ? check_payload(fabric, problem) : error;
 }
 
 static int make_descriptors(struct fabric *fabric)

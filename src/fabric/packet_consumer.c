@@ -466,6 +466,18 @@ static int take_status(struct fabric_consumer *consumer, int status, natsMsg *me
                    : 0;
 }
 
+/* What the server does not permit, it does not answer. Without these requests, or their ends, no packet comes again. */
+static int check_permitted(struct fabric_consumer *consumer, struct problem *problem)
+{
+    struct arrival *trouble = fabric_take_trouble(consumer->fabric);
+
+    if (trouble == NULL)
+        return 0;
+    problem_set(problem, -EACCES, "%s: %s: allow it", consumer->fabric->where, trouble->text);
+    fabric_arrival_free(trouble);
+    return -EACCES;
+}
+
 static int wait_for_message(struct fabric_consumer *consumer, uint64_t until, natsMsg **ret_message,
                             struct problem *problem)
 {
@@ -479,7 +491,9 @@ static int wait_for_message(struct fabric_consumer *consumer, uint64_t until, na
     if (status == NATS_OK)
         return 1;
     if (status == NATS_TIMEOUT)
-        return 0;
+        return check_permitted(consumer, problem);
+    if (status == NATS_CONNECTION_CLOSED)
+        return fabric_ended_problem(consumer->fabric, problem);
     return fabric_problem(problem, fabric_errno(status), consumer->fabric->where, status);
 }
 

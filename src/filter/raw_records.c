@@ -80,9 +80,20 @@ struct splitting {
     struct raw_records *records;
     const char *name;
     const struct description *header;
-    uint64_t latest[RAW_MACHINES_MOST]; /* the machine's time, in its units */
+    /* of each machine, in its units: its latest time, and its first one; how far a counter goes (0: all 8 bytes) */
+    uint64_t latest[RAW_MACHINES_MOST], earliest[RAW_MACHINES_MOST], range[RAW_MACHINES_MOST];
     struct problem *problem;
 };
+
+static void begin_time(struct splitting *splitting, const struct raw_record *record)
+{
+    uint64_t *range = &splitting->range[record->machine], number = 0;
+    const struct description_field *field;
+
+    raw_number(splitting->records, record, MEANS_TIME, &number, &field);
+    *range = field->length < 8 ? 1ull << (8 * field->length) : 0;
+    splitting->latest[record->machine] = splitting->earliest[record->machine] = number + *range;
+}
 
 static int find_machine(struct splitting *splitting, struct raw_record *record)
 {
@@ -101,24 +112,51 @@ static int find_machine(struct splitting *splitting, struct raw_record *record)
                            "%s: byte %zu: more than %u machines: is this the right description?",
                            splitting->name, record->at, RAW_MACHINES_MOST);
     records->machines[records->machine_count++] = number;
-    raw_number(records, record, MEANS_TIME, &splitting->latest[index], NULL);
+    begin_time(splitting, record);
     return 0;
 }
 
+/* In the machine's units: end_times. A counter that goes back is that of a late record, or has overflowed in a gap. Half way
+ * between, nothing shows which. */
 static int find_time(struct splitting *splitting, struct raw_record *record)
 {
     uint64_t *latest = &splitting->latest[record->machine], number = 0;
+    uint64_t *earliest = &splitting->earliest[record->machine], before = *latest;
+    const uint64_t range = splitting->range[record->machine];
     const struct description_field *field;
 
     raw_number(splitting->records, record, MEANS_TIME, &number, &field);
-    *latest = raw_unwrap(*latest, number, field->length);
-    /* a sum of two times must not overflow either */
-    if (__builtin_mul_overflow(*latest, splitting->records->system.time_unit, &record->time) ||
-        record->time > INT64_MAX / 2)
+    record->time = range == 0 ? number : raw_unwrap(before, number, field->length);
+    if (range != 0 && record->time < before && before - record->time > range / 4)
         return problem_set(splitting->problem, -EINVAL,
-                           "%s: byte %zu: time %" PRIu64
-                           " is beyond 146 years: is this the right description?",
-                           splitting->name, record->at, number);
+                           "%s: byte %zu: time %" PRIu64 ": a counter of %u bytes does not show "
+                           "whether this record came late, or after a gap: sort the records by "
+                           "time, or split the file here",
+                           splitting->name, record->at, number, field->length);
+    *latest = record->time;
+    *earliest = record->time < *earliest ? record->time : *earliest;
+    return 0;
+}
+
+/* Times become ns. A record from before the first one may have come late, so counters begin a round later, which is taken
+ * back if none has. */
+static int end_times(struct splitting *splitting)
+{
+    struct raw_records *records = splitting->records;
+
+    for (size_t i = 0; i < records->count; i++) {
+        struct raw_record *record = &records->list[i];
+        const uint64_t range = splitting->range[record->machine];
+        const uint64_t time =
+            record->time - (splitting->earliest[record->machine] >= range ? range : 0);
+        /* a sum of two times must not overflow either */
+        if (__builtin_mul_overflow(time, records->system.time_unit, &record->time) ||
+            record->time > INT64_MAX / 2)
+            return problem_set(splitting->problem, -EINVAL,
+                               "%s: byte %zu: time %" PRIu64
+                               " is beyond 146 years: is this the right description?",
+                               splitting->name, record->at, time);
+    }
     return 0;
 }
 
@@ -223,6 +261,8 @@ int raw_records_take(struct raw_records *records, const struct descriptions *des
                                         .problem = problem};
         result = split(splitting);
     }
+    if (result == 0)
+        result = end_times(splitting);
     if (result == 0 && records->count == 0)
         result = problem_set(problem, -EINVAL, "%s: has no whole record of a described type", name);
     free(splitting);

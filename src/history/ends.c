@@ -21,6 +21,7 @@
 #include "history/holding.h"
 #include "history/positions.h"
 #include "history/room.h"
+#include "history/unpaired.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -238,11 +239,52 @@ static void begin_positions(struct end *end)
         end->in_start = end->in_last = end->in_handed = FIRST_POSITION + end->record->start_in;
 }
 
+static void forget_end(struct history *history, struct end *end);
+
+/* What a closed socket has sent may still be received when another one has its address. Identifications of IPv4 go on. */
+static void inherit(const struct history *history, struct end *end, struct end *former)
+{
+    const struct sends none = end->sends;
+
+    if (history->origins[end->origin].meter != METER_KERNEL || end->record->family != AF_INET ||
+        end->has_sent || !former->has_sent)
+        return;
+    end->sends = former->sends;
+    former->sends = none;
+    end->has_sent = true;
+    end->repeats = former->repeats;
+    end->out_last = former->out_last;
+    end->out_end = former->out_end;
+    end->out_time = former->out_time;
+}
+
+/* Another socket has the address of a closed one (UDP), whose partner becomes its own. */
+static void succeed(struct history *history, struct end *end, struct end *partner)
+{
+    struct end *former = partner->partner;
+
+    partner->aligned = false;
+    if (former->held + former->kept >
+        0) { /* it still needs its partner, which no longer needs it */
+        partner->former = former;
+        return;
+    }
+    inherit(history, end, former);
+    former->partner = NULL;
+    forget_end(history, former);
+}
+
 static void join(struct history *history, struct end *end, struct end *partner)
 {
+    struct end *both[2] = {end, partner};
+
+    if (partner->partner != NULL)
+        succeed(history, end, partner);
+
+    unpaired_joined(history, end);
+    unpaired_joined(history, partner);
     end->partner = partner;
     partner->partner = end;
-    struct end *both[2] = {end, partner};
     for (int i = 0; i < (end == partner ? 1 : 2); i++) {
         both[i]->external = false;
         align(both[i]);
@@ -327,8 +369,10 @@ int ends_note_path(struct history *history, uint32_t origin, const struct path_r
     int result = joiner_add(&history->joiner, end->index, end->record,
                             machine_number(history, origin), origin);
     uint32_t partner = joiner_end(&history->joiner, end->index).partner;
-    if (result < 0 || partner == NO_END)
+    if (result < 0 || partner == NO_END) {
+        unpaired_note_connection(history, end);
         return result;
+    }
     join(history, end, pool_at(&history->ends, partner));
     return join_further(history, end, pool_at(&history->ends, partner));
 }
@@ -471,13 +515,20 @@ void ends_settle(struct history *history, struct end *end)
 {
     struct end *partner = end->partner;
 
-    if (!end->destroyed || end->held + end->kept > 0)
+    if (!end->destroyed || end->held + end->kept > 0 || end->former != NULL)
         return;
     if (partner == NULL) {
         settle_alone(history, end);
         return;
     }
-    if (!partner->destroyed || partner->held + partner->kept > 0)
+    if (partner->former == end) {
+        partner->former = NULL;
+        end->partner = NULL;
+        forget_end(history, end);
+        ends_settle(history, partner);
+        return;
+    }
+    if (!partner->destroyed || partner->held + partner->kept > 0 || partner->former != NULL)
         return;
     flows_drop_all(history, end);
     flows_drop_all(history, partner);

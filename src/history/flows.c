@@ -26,6 +26,7 @@
 #include "history/positions.h"
 #include "history/receiving.h"
 #include "history/streams.h"
+#include "history/unpaired.h"
 #include "history/values.h"
 #include "meter/shared/message.h"
 
@@ -115,9 +116,10 @@ static bool keeps_sends(struct history *history, const struct end *end, uint64_t
 {
     const struct end *partner = end->partner;
 
-    *ret_count = &history->counts.external;
+    *ret_count = unpaired_may_be_partners(history, end) ? &history->counts.not_found
+                                                        : &history->counts.external;
     if (partner == NULL)
-        return !end_leads_away(history, end);
+        return !end_leads_away(history, end) || unpaired_are_kept(history, end);
     if (history->origins[partner->origin].leaves_out_receives)
         return false;
     *ret_count = end_receives_partly(history, partner) || history->origins[partner->origin].discards
@@ -166,7 +168,9 @@ static void count_dropped(struct history *history, const struct end *end, const 
 {
     if (sent->left == 0 || end->is_copy)
         return;
-    if (end->partner == NULL || history->origins[end->partner->origin].leaves_out_receives)
+    if (end->partner == NULL && unpaired_may_be_partners(history, end))
+        history->counts.not_found++;
+    else if (end->partner == NULL || history->origins[end->partner->origin].leaves_out_receives)
         history->counts.external++;
     else if (history->origins[end->partner->origin].discards ||
              end_receives_partly(history, end->partner))
@@ -226,6 +230,7 @@ int flows_note_send(struct history *history, struct end *end, struct stream *str
     struct sent sent = {
         .position = position,
         .number = NO_NUMBER,
+        .path = end->number,
         .time = record->header.time,
         .began =
             stream == NULL || !(end->counted || end->kind == PATH_UDP)
@@ -250,6 +255,7 @@ int flows_note_send(struct history *history, struct end *end, struct stream *str
     if (bytes == 0)
         return 0;
     end->has_sent = true;
+    unpaired_note(history, end);
     if (position + bytes > end->out_end)
         end->out_end = position + bytes;
     if (end->partner != NULL)
@@ -350,6 +356,7 @@ int flows_note_receive(struct history *history, struct end *end, struct stream *
     if (record->message.bytes == 0 && !kind_counts_messages(end->kind))
         return 0;
     end->in_last = position;
+    unpaired_note(history, end);
     end->has_received = true;
     if (stream == NULL || !end->counted_in)
         return 0;

@@ -19,6 +19,7 @@
 #include "history/room.h"
 #include "history/sources.h"
 #include "history/streams.h"
+#include "history/unpaired.h"
 #include "history/values.h"
 #include "history/wakeups.h"
 #include "meter/shared/message.h"
@@ -78,6 +79,7 @@ static void note_places(struct history *history, const struct stream *stream, co
         stream = streams_find(history, event->event.origin, event->event.header->stream);
     /* analyses know one receiver of a sender; a further one seems to have an unknown partner */
     event->joined = end != NULL && end->partner != NULL && !end->partner->is_copy;
+    event->not_found = end != NULL && unpaired_may_be_partners(history, end);
     event->stream_place = stream == NULL ? 0 : stream->index + 1;
     event->end_place = end == NULL ? 0 : end->index + 1;
     event->partner_place = event->joined ? end->partner->index + 1 : 0;
@@ -676,6 +678,13 @@ const char *edge_kind_name(enum edge_kind kind)
     return kind < EDGE_KIND_COUNT ? names[kind] : "unknown";
 }
 
+bool history_peer_not_found(const struct history *history, uint32_t origin, uint32_t path)
+{
+    const struct end *end = ends_find((struct history *)(uintptr_t)history, origin, path);
+
+    return end != NULL && unpaired_may_be_partners(history, end);
+}
+
 const struct history_lacking *history_lacking(const struct history *history, uint32_t origin)
 {
     return &history->origins[origin].lacking;
@@ -688,7 +697,8 @@ const char *history_rest_name(enum history_rest rest)
         [REST_EXTERNAL] = "external",
         [REST_UNSELECTED] = "unselected",
         [REST_UNMATCHED] = "unmatched",
+        [REST_NOT_FOUND] = "not_found",
     };
 
-    return rest <= REST_UNMATCHED ? names[rest] : "unknown";
+    return rest <= REST_NOT_FOUND ? names[rest] : "unknown";
 }

@@ -87,9 +87,11 @@ enum history_rest {
     REST_EXTERNAL, /* the other end is not metered, or was used before metering began */
     REST_UNSELECTED, /* a selection has removed what sent them (DISCARDED), or its flag was off then (FLAGS) */
     REST_UNMATCHED, /* lost, or sent by an unmonitored process that shares the path */
+    /* as REST_EXTERNAL; or the other end is metered, and not recognized, as its address is translated on the way (NAT) */
+    REST_NOT_FOUND,
 };
 
-/* "external", "unselected", "unmatched"; "none". */
+/* "external", "unselected", "unmatched", "not_found"; "none". */
 const char *history_rest_name(enum history_rest rest);
 
 struct history_event {
@@ -115,8 +117,9 @@ struct history_event {
     /* To be filled with what its edges shall carry (history_keep_values), all zero, valid until the next call. NULL: no
      * edge will begin here. */
     void *value;
-    /* SEND, RECEIVE, SENDCALL, RECEIVECALL: the other end of the path is metered, too */
+    /* SEND, RECEIVE, SENDCALL, RECEIVECALL: the other end of the path is metered, too ... */
     bool joined;
+    bool not_found;         /* ... or may be, and is not recognized: REST_NOT_FOUND */
     uint32_t rest_bytes;    /* RECEIVE: bytes without an edge ... */
     enum history_rest rest; /* ... and the reason */
 };
@@ -149,6 +152,7 @@ struct history_counts {
     uint64_t ordered;
     uint64_t inferred;
     uint64_t external;   /* RECEIVEs, and SENDs to unmonitored peers */
+    uint64_t not_found;  /* the same where the other end may be metered: REST_NOT_FOUND */
     uint64_t unselected; /* RECEIVEs and SENDs */
     /* Not received as far as is known, on paths with two metered ends or whose PATH was lost. Final at the end. */
     uint64_t unmatched_sends;
@@ -254,6 +258,9 @@ bool history_lacks_cpu_time(const struct history *history, uint32_t origin);
  * reported one. */
 #define NO_MACHINE UINT32_MAX
 uint32_t history_machine(const struct history *history, uint32_t origin);
+
+/* Whether the other end of a path, which has none that is recorded, may be recorded all the same: REST_NOT_FOUND. */
+bool history_peer_not_found(const struct history *history, uint32_t origin, uint32_t path);
 
 /* [count]: what the sources report of themselves */
 const struct source_state *history_state(const struct history *history, uint32_t origin);

@@ -129,16 +129,20 @@ struct end {
     bool aligned : 1;      /* UDP: a RECEIVE was matched */
     bool repeats : 1;      /* UDP: numbers of its SENDs recur */
     bool held_by_several : 1;
-    bool is_copy : 1;                 /* copies.h */
-    bool is_orphan : 1;               /* in the list ENDS_ORPHANED ... */
-    bool is_unjoined : 1;             /* ... and ENDS_UNJOINED ... */
-    bool is_idle : 1;                 /* ... and ENDS_IDLE */
-    uint32_t done;                    /* leading SENDs that are received but still kept */
+    bool is_copy : 1;       /* copies.h */
+    bool is_orphan : 1;     /* in the list ENDS_ORPHANED ... */
+    bool is_unjoined : 1;   /* ... and ENDS_UNJOINED ... */
+    bool is_idle : 1;       /* ... and ENDS_IDLE */
+    bool is_unpaired : 1;   /* counted in `unpaired`, ... */
+    bool is_identified : 1; /* ... as one whose starting positions are those of no other, ... */
+    bool is_answering : 1;  /* ... and as accepted, or, of UDP, as one that received first */
+    uint32_t done;          /* leading SENDs that are received but still kept */
     const struct path_record *record; /* owned by the identities */
     struct end *partner;              /* or NULL */
-    struct stream *waiters;           /* streams whose RECEIVE on this end is held */
-    struct sharing *sharing;          /* or NULL */
-    struct arrivals *arrivals;        /* or NULL */
+    struct end *former;        /* UDP: a closed partner, whose records are still held; or NULL */
+    struct stream *waiters;    /* streams whose RECEIVE on this end is held */
+    struct sharing *sharing;   /* or NULL */
+    struct arrivals *arrivals; /* or NULL */
     /* out: what this end sends */
     struct sends sends;
     uint64_t out_start;     /* positions begin here */
@@ -360,6 +364,12 @@ static inline uint32_t place_of_recent(uint32_t origin, uint32_t number)
     return (number + origin * (RECENT / 2)) % RECENT;
 }
 
+/* Ends with messages and without a partner, which may be each other's: unpaired.h. [UDP, not TCP][its starting positions
+ * identify it][it answers] */
+struct unpaired {
+    uint32_t ends[2][2][2];
+};
+
 struct history {
     struct origin *origins;
     uint32_t origin_count;
@@ -381,6 +391,7 @@ struct history {
     struct pool held;
     struct pool wakeups;
     struct rooms sends; /* of directions: SENDs in flight */
+    struct unpaired unpaired;
     uint32_t lives;
     uint32_t stream_count;
     uint32_t swept_at; /* streams: at so many live ones, silent ones are forgotten */

@@ -17,6 +17,7 @@
 #include "history/flows.h"
 #include "history/positions.h"
 #include "history/receiving_look.h"
+#include "history/unpaired.h"
 
 #include <errno.h>
 #include <sys/socket.h>
@@ -261,9 +262,11 @@ static void look_alone(struct look *look, uint32_t origin)
         return;
     }
     end->external = true;
-    if (end_has_foreign_peer(look->history, end))
+    if (end_has_foreign_peer(look->history, end) && !unpaired_are_kept(look->history, end))
         flows_drop_all(look->history, end); /* what it sends has no metered receiver either */
-    look_note_missing(look, length_of(end->kind, look->record->message.bytes), REST_EXTERNAL);
+    look_note_missing(look, length_of(end->kind, look->record->message.bytes),
+                      unpaired_may_be_partners(look->history, end) ? REST_NOT_FOUND
+                                                                   : REST_EXTERNAL);
 }
 
 /* ---- all of it ---- */
@@ -271,6 +274,7 @@ static void look_alone(struct look *look, uint32_t origin)
 static void count_rest(struct history_counts *counts, enum history_rest rest)
 {
     counts->external += rest == REST_EXTERNAL;
+    counts->not_found += rest == REST_NOT_FOUND;
     counts->unselected += rest == REST_UNSELECTED;
     counts->unmatched_receives += rest == REST_UNMATCHED;
 }

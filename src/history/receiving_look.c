@@ -117,7 +117,7 @@ static void add_edge(struct look *look, enum edge_kind kind, const struct histor
                     may_be_miscounted(look);
     edge->kind = inferred ? EDGE_INFERRED : kind;
     edge->origin = look->from->origin;
-    edge->path = look->from->number;
+    edge->path = like->path != 0 ? like->path : look->from->number;
 }
 
 void look_add_send(struct look *look, enum edge_kind kind, const struct sent *sent, uint64_t bytes)
@@ -133,6 +133,7 @@ void look_add_send(struct look *look, enum edge_kind kind, const struct sent *se
         .id = EVENT_SEND,
         .stream = sent->stream,
         .sequence = sent->sequence,
+        .path = sent->path,
         .bytes = (uint32_t)bytes,
         .number = sent->number,
         .value = values_at(look->history, sent->value),

@@ -26,6 +26,7 @@ struct sent {
     uint64_t doubtful : 1;   /* its position may be wrong */
     uint64_t repeated : 1;   /* UDP: its number may belong to another datagram, too */
     uint32_t value;          /* index + 1 */
+    uint32_t path;           /* number of the end, which may have been another one then (UDP) */
     uint64_t time;           /* of its record: end of the call */
     uint64_t began;          /* the call began no earlier; 0: not known */
     uint32_t bytes;

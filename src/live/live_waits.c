@@ -200,6 +200,11 @@ static bool is_send(const struct history_event *event)
     return event->event.header->id == EVENT_SEND || event->event.header->id == EVENT_SENDCALL;
 }
 
+static enum elapsed_kind outside(const struct history_event *event)
+{
+    return event->not_found ? ELAPSED_NOT_FOUND : ELAPSED_OUTSIDE;
+}
+
 /* Much as elapsed_waited_for does, which knows more. */
 static enum elapsed_kind kind_of_sleep(const struct live_thread *thread,
                                        const struct history_event *event, uint64_t wait)
@@ -210,7 +215,7 @@ static enum elapsed_kind kind_of_sleep(const struct live_thread *thread,
     case IN_STOP:
         return ELAPSED_STOPPED;
     case IN_SEND:
-        return is_send(event) && !event->joined ? ELAPSED_OUTSIDE : ELAPSED_SPACE;
+        return is_send(event) && !event->joined ? outside(event) : ELAPSED_SPACE;
     default:
         break;
     }
@@ -219,7 +224,7 @@ static enum elapsed_kind kind_of_sleep(const struct live_thread *thread,
     if (event->edge_count > 0)
         return ELAPSED_EVENT;
     if (id == EVENT_ACCEPT || (id == EVENT_RECEIVE && !event->joined))
-        return ELAPSED_OUTSIDE;
+        return outside(event);
     if (thread->sleep == IN_RECEIVE)
         return ELAPSED_UNKNOWN;
     if (id == EVENT_CONNECT || id == EVENT_CONNECTFAILED)
@@ -449,13 +454,13 @@ static void begin_sleep(struct live_waits *waits, struct live_thread *thread,
         if ((record->header.flags & RECORD_PREEMPTED) != 0)
             return;
         thread->sleep = IN_SEND;
-        thread->kind = event->joined ? ELAPSED_SPACE : ELAPSED_OUTSIDE;
+        thread->kind = event->joined ? ELAPSED_SPACE : outside(event);
         break;
     case EVENT_RECEIVECALL:
         thread->sleep = record->message.path == 0 ? FOR_ANY : IN_RECEIVE;
         thread->kind = thread->sleep == FOR_ANY ? ELAPSED_EVENT
                        : event->joined          ? ELAPSED_IN_FLIGHT
-                                                : ELAPSED_OUTSIDE;
+                                                : outside(event);
         break;
     default:
         return;

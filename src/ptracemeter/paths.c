@@ -82,7 +82,7 @@ static void tell_path(struct ptracemeter *meter, struct tracee *tracee, struct o
     record->role = role_of(object, path);
     record->cookie = object->cookie | (path == object->ends[PIPE_READ] ? 1 : 0);
     record->peer = object->object_kind == OBJECT_PIPE ? record->cookie ^ 1
-                   : object->kind == PATH_TCP         ? 0
+                   : object->kind == PATH_TCP         ? object->peer
                                                       : path->peer;
     record->inode = object->inode;
     tell(meter, &record->header);
@@ -349,6 +349,21 @@ static bool is_same_udp(const struct path_record *one, const struct path_record 
            memcmp(one->remote, other->remote, sizeof(one->remote)) == 0;
 }
 
+/* A closed socket may have had this address: its end is recorded before another one is its successor. */
+static void end_predecessor(struct ptracemeter *meter, const struct object *object,
+                            const struct path_record *facts)
+{
+    for (uint32_t i = 0; i < meter->objects.used; i++) {
+        const struct object *other = pool_at(&meter->objects, i);
+        if (other == object || other->inode == 0 || other->kind != PATH_UDP || other->holders > 0 ||
+            other->gone || other->paths == NULL || other->facts.local_port != facts->local_port ||
+            other->facts.network != facts->network)
+            continue;
+        objects_sweep(meter, false);
+        return;
+    }
+}
+
 /* `receives`: the peer has sent. That peer's path to here would be known; if it has none, its only path to nobody's address leads
  * here. Of who is sent to, nothing like that is known. */
 static struct path *udp_path(struct ptracemeter *meter, struct tracee *tracee,
@@ -368,6 +383,7 @@ static struct path *udp_path(struct ptracemeter *meter, struct tracee *tracee,
         if (is_same_udp(&path->record, &facts) &&
             (path->translated || path->record.local_port == facts.local_port))
             return path;
+    end_predecessor(meter, object, &facts);
     correct_addresses(meter, object, &facts, guessed);
     if (facts.remote_port != 0) {
         const struct path *sender = receives && find_opposite(meter, object, &facts) == NULL

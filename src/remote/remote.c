@@ -248,6 +248,11 @@ int remote_tell_filters(struct remote *remote, const char *method, json_t *param
 {
     int result = remote->to_filters == NULL ? open_to_filters(remote, problem) : 0;
 
+    if (result < 0) {
+        const struct problem why = *problem;
+        return problem_set(problem, result, "filters of this session elsewhere are not told: %s",
+                           why.text);
+    }
     if (result == 0 && (result = fabric_notice(remote->to_filters, method, params)) < 0)
         problem_set(problem, result, "cannot tell the filters: %s", strerror(-result));
     return result < 0 ? result : fabric_settle(remote->to_filters, CONNECT_MS, problem);
@@ -352,6 +357,20 @@ void remote_leave_out(struct remote *remote, struct remote_host *host, const cha
 
 /* ---- what happens ---- */
 
+/* The server does not permit to ask for what the machines report: without it no process is known to end. */
+static void leave_all_out(struct remote *remote, const char *text)
+{
+    char line[768];
+
+    for (size_t i = 0; i < remote->count; i++) {
+        if (remote->hosts[i]->state == REMOTE_OUT)
+            continue;
+        snprintf(line, sizeof(line), "%s: what it reports cannot be received: %s: allow it",
+                 remote->hosts[i]->name, text);
+        remote_leave_out(remote, remote->hosts[i], line);
+    }
+}
+
 static void take_message(struct remote *remote, const struct fabric_message *message)
 {
     struct remote_host *host;
@@ -371,7 +390,11 @@ static void take_message(struct remote *remote, const struct fabric_message *mes
             happens(remote, REMOTE_TROUBLE, NULL, message->text);
         break;
     case FABRIC_TROUBLE:
-        happens(remote, REMOTE_TROUBLE, NULL, message->text);
+        remote_calls_refused(remote, message->text);
+        if (strstr(message->text, "for Publish to \"$JS.API.CONSUMER.MSG.NEXT.") != NULL)
+            leave_all_out(remote, message->text);
+        else
+            happens(remote, REMOTE_TROUBLE, NULL, message->text);
         break;
     default:
         break;

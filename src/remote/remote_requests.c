@@ -100,6 +100,24 @@ void remote_calls_step(struct remote *remote)
     }
 }
 
+void remote_calls_refused(struct remote *remote, const char *text)
+{
+    struct remote_calls *calls = &remote->calls;
+    char subject[FABRIC_NAME_MOST * 2 + 40], line[480];
+
+    for (size_t i = calls->count; i-- > 0;) {
+        if (i >= calls->count)
+            continue; /* others ended, too */
+        snprintf(subject, sizeof(subject), "for Publish to \"dpm.%s.%s.control\"", remote->session,
+                 calls->list[i].host->machine);
+        if (strstr(text, subject) == NULL)
+            continue;
+        snprintf(line, sizeof(line),
+                 "the server does not pass on what its agent is asked: %s: allow it", text);
+        finish(remote, i, -EACCES, 0, NULL, line);
+    }
+}
+
 void remote_drop_call(struct remote *remote, const void *context)
 {
     struct remote_calls *calls = &remote->calls;

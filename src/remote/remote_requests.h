@@ -26,6 +26,9 @@ void remote_calls_take(struct remote *remote, const struct fabric_message *messa
 /* Sends those that are due, and ends those that have waited too long. */
 void remote_calls_step(struct remote *remote);
 
+/* An error of the connection, in the server's words: ends those whose requests it does not permit. */
+void remote_calls_refused(struct remote *remote, const char *text);
+
 void remote_calls_done(struct remote_calls *calls);
 
 #endif

@@ -151,6 +151,33 @@ check_equal "... the process has its name" "10 server 1" \
 check_equal "... waits without a receive are waits" 3 "$("$dpm" dump --type receivecall named 2> err | wc -l)"
 check_not "... in no system call" sh -c '"$1" dump --type receivecall named 2> err | grep -q ", in "' - "$dpm"
 
+# ---- late records ----
+
+# late NAME TIME...: the raw file NAME, a send on channel 0 at each of these times, in this order
+late() {
+    name=$1
+    shift
+    /usr/bin/python3 -c 'import struct, sys
+for time in sys.argv[1:]:
+    sys.stdout.buffer.write(struct.pack("<IIIIIII", 1, 1, int(time), 0, 0x10, 0x20, 0))' "$@" > "$name"
+}
+sent_at() {
+    "$dpm" dump --json --type send "$1" 2> err | jq -s -c 'map(.time_ns / 1000000)'
+}
+late late.raw 5000000 3 4000000 5000001
+runs "a record that comes 80 minutes late" "$dpm" filter --descriptions named.descriptions late.raw -o late
+check_equal "... stands where it happened" '[3,4000000,5000000,5000001]' "$(sent_at late)"
+late before.raw 3 4294967290 4294967292 5
+runs "one from before the counter's overflow" "$dpm" filter --descriptions named.descriptions before.raw -o before
+check_equal "... stands before those behind it" '[4294967290,4294967292,4294967299,4294967301]' "$(sent_at before)"
+late over.raw 4294967290 4 2000000000
+runs "a counter that overflows, and a gap of 23 days" "$dpm" filter --descriptions named.descriptions over.raw -o over
+check_equal "... goes on" '[4294967290,4294967300,6294967296]' "$(sent_at over)"
+late doubt.raw 4000000000 2000000000
+fails "23 days late, or 26 later" 1 \
+    'doubt.raw: byte 28: time 2000000000: a counter of 4 bytes does not show whether this record came late, or after a gap' \
+    "$dpm" filter --descriptions named.descriptions doubt.raw -o x
+
 # ---- mistakes ----
 
 fails "no output" 2 'filter: name the trace to write: -o TRACE' "$dpm" filter --descriptions "$demos" demos.raw

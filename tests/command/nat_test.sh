@@ -127,4 +127,20 @@ whole() {
 whole "on one machine" server.trace client.trace
 "$shift_trace" server.trace shifted.trace 10800
 whole "on two, whose clocks differ by hours" shifted.trace client.trace
+
+# The ptrace meter knows connections by their addresses only: both ends are recorded, neither is called unmonitored.
+cat > both.sh << END
+ip netns exec $server python3 server.py > peers &
+until test -e ready; do sleep 0.1; done
+ip netns exec $client timeout 60 python3 client.py
+wait
+END
+rm -f ready
+"$dpm" run --meter ptrace -o both.trace --report both.report -- sh both.sh > out 2> err
+check_equal "ptrace: both end in order" 0 $?
+"$dpm" dump --matched --json --type receive both.trace 2> dump.err | jq -c 'select(.kind == "tcp" and .bytes > 0)' > receives
+check "ptrace: both receive" test "$(wc -l < receives)" -ge 800
+check_equal "ptrace: no other end is found, and the records say so" not_found "$(jq -r '.rest.why' receives | sort -u)"
+check "... as does the report" grep -q '^Matched receives: .*whose other end was not found' both.report
+check_not "... which calls no peer unmonitored" grep -q 'unmonitored peer' both.report
 finish

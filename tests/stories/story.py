@@ -30,8 +30,9 @@ Words of a line after the first two may stand in any order. T is a thread or pro
                                               Its name is P without what follows a dot: of worker.1 it is worker
      thread T of P [created by T] [named NAME]
      outside P [at ADDRESS] [pid N]           a process that is not metered: its acts make no records of its own
-     tcp|udp|unix-stream|unix-datagram|unix-seqpacket|pipe|fifo C: P > P [ports N,N] [latency D] [older] [name FILE] [pair]
-                                             pair: two UNIX sockets that were made together
+     tcp|udp|unix-stream|unix-datagram|unix-seqpacket|pipe|fifo C: P > P [ports N,N] [latency D] [older] [name FILE] [pair] [translated]
+                                             pair: two UNIX sockets that were made together; translated: neither end has the
+                                             other's address (NAT), and with ptrace their positions are their own
   what
      T computes D
      T idles D; T idles until D               its clock moves on, without a record
@@ -94,6 +95,7 @@ FOR_ANY = {"poll", "select", "pselect6", "ppoll", "epoll_wait", "epoll_pwait", "
 # flags of records
 CONTINUED, CALL_IMPLIED, OLDER, LIBRARY, NO_STREAM, END_OF_FILE, CONCURRENT, PREEMPTED, WHOLE_CALL, TIME_LIMIT = (
     1, 2, 4, 8, 16, 32, 128, 256, 512, 32768)
+COUNTED = WHOLE_CALL  # ... of PATH
 SPAN_UNIT_SHIFT = 11
 
 WALL = 1700000000 * 10**9  # of time 0 of each story: 2023-11-14 22:13:20 UTC
@@ -298,6 +300,10 @@ class End:
             here, there = connection.addresses[self.index], connection.addresses[1 - self.index]
             fields.update(family=10 if ":" in here else 2, local=address_bytes(here), remote=address_bytes(there),
                           localPort=connection.ports[self.index], remotePort=connection.ports[1 - self.index])
+            if connection.translated:
+                fields.update(remote=address_bytes(f"10.96.0.{1 + self.index}"), remotePort=31000 + self.index)
+            if self.machine.meter == 1 and connection.kind == "tcp":
+                flags |= COUNTED
         else:
             fields.update(family=0 if connection.kind in ("pipe", "fifo") else 1, peer=10 * connection.number + 1 - self.index)
             if connection.file:
@@ -306,7 +312,8 @@ class End:
             fields.update(role=3 + self.index)
         elif connection.kind not in ("udp", "unix-datagram") and not connection.pair:
             fields.update(role=1 + self.index)
-        fields.update(startOut=connection.start[self.index], startIn=connection.start[1 - self.index])
+        own = 100000 * self.index if connection.translated and self.machine.meter == 1 else 0
+        fields.update(startOut=connection.start[self.index] + own, startIn=connection.start[1 - self.index] + own)
         self.machine.add(thread.now, "PATH", flags=flags, **fields)
         if not connection.older:
             thread.record("CREATEPATH", path=self.number)
@@ -319,6 +326,7 @@ class Connection:
         self.name, self.kind, self.number = name, kind, number
         self.latency = 10 * US if one.machine is other.machine else 100 * US
         self.ports, self.older, self.file, self.pair = [40000 + number, 80], False, "", False
+        self.translated = False
         self.start = [1000 * number, 5000 * number] if kind == "tcp" else [0, 0]
         self.ends = []
         self.ends = [End(self, 0, one), End(self, 1, other)]
@@ -473,6 +481,7 @@ class Story:
             connection.ports = [int(port) for port in ports.split(",")]
         connection.latency = duration(words.option("latency", f"{connection.latency}ns"))
         connection.older, connection.pair = words.flag("older"), words.flag("pair")
+        connection.translated = words.flag("translated")
         connection.file = words.option("name", "")
         connection.addresses = [self.address_of(one, other), self.address_of(other, one)]
         words.done()

@@ -355,6 +355,40 @@ static const char *const cases[] = {
     "@5    B.s1#2 RECEIVE p1 d9:10  <- s1#3:10\n"
     "then 1 unmatched-sends\n",
 
+    "datagrams: another socket has the port of a closed one, whose last one is received late\n"
+    "PATH p1 udp 1:4000 to 1:80 / PATH p2 udp 1:80 to 1:4000\n"
+    "@1      s1#1 SEND    p1 d7:60\n"
+    "@2      s2#1 RECEIVE p2 d7:60  <- s1#1:60\n"
+    "@3      s2#2 SEND    p2 d8:10\n"
+    "@4      s1#2 RECEIVE p1 d8:10  <- s2#2:10\n"
+    "@5      s1#3 SEND    p1 d9:61\n"
+    "@6      kernel DESTROYPATH p1\n"
+    "@7      PATH p3 udp 1:4000 to 1:80\n"
+    "@8      s3#1 SEND    p3 d10:70\n"
+    "@9      s2#3 RECEIVE p2 d9:61   <- s1#3:61\n"
+    "@10     s2#4 RECEIVE p2 d10:70  <- s3#1:70\n"
+    "@11     s2#5 SEND    p2 d11:20\n"
+    "@12     s3#2 RECEIVE p3 d11:20  <- s2#5:20\n"
+    "@13     kernel DESTROYPATH p3\n"
+    "@14     PATH p4 udp 1:4000 to 1:80\n"
+    "@15     s4#1 SEND    p4 d12:30\n"
+    "@16     s2#6 RECEIVE p2 d12:30  <- s4#1:30\n"
+    "@17     kernel DESTROYPATH p2 / @18 kernel DESTROYPATH p4\n",
+
+    "counted datagrams: another socket has the port of a closed one, and counts from 0 again\n"
+    "MACHINE A ptrace\n"
+    "PATH p1 udp 1:4000 to 1:80 / PATH p2 udp 1:80 to 1:4000\n"
+    "@1      s1#1 SEND    p1 d0:60 OLDER\n"
+    "@2      s2#1 RECEIVE p2 d0:60 OLDER  <- s1#1:60 inferred\n"
+    "@3      s2#2 SEND    p2 d0:10 OLDER\n"
+    "@4      s1#2 RECEIVE p1 d0:10 OLDER  <- s2#2:10 inferred\n"
+    "@5      kernel DESTROYPATH p1\n"
+    "@6      PATH p3 udp 1:4000 to 1:80\n"
+    "@7      s3#1 SEND    p3 d0:60 OLDER\n"
+    "@8      s2#3 RECEIVE p2 d1:60 OLDER  <- s3#1:60 inferred\n"
+    "@9      s2#4 SEND    p2 d1:10 OLDER\n"
+    "@10     s3#2 RECEIVE p3 d0:10 OLDER  <- s2#4:10 inferred\n",
+
     /* ---- datagrams that the ptrace meter has counted ---- */
 
     "a counted datagram is lost: sizes say which, and from there on it is in order again\n"

@@ -430,7 +430,7 @@ static void cause(struct reading *reading, struct causes *causes)
 static void rest(struct reading *reading, struct causes *causes)
 {
     causes->rest_bytes = number32(reading);
-    for (enum history_rest rest = REST_EXTERNAL; rest <= REST_UNMATCHED; rest++)
+    for (enum history_rest rest = REST_EXTERNAL; rest <= REST_NOT_FOUND; rest++)
         if (take(reading, history_rest_name(rest))) {
             causes->rest = rest;
             return;
@@ -539,6 +539,7 @@ static const struct {
     size_t offset;
 } counts[] = {
     {"external", offsetof(struct history_counts, external)},
+    {"not_found", offsetof(struct history_counts, not_found)},
     {"unselected", offsetof(struct history_counts, unselected)},
     {"unmatched-sends", offsetof(struct history_counts, unmatched_sends)},
     {"unmatched-receives", offsetof(struct history_counts, unmatched_receives)},

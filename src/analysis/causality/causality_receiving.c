@@ -173,7 +173,7 @@ static int from_stranger(struct causality_analysis *analysis, struct causality_e
 static int from_rest(struct causality_analysis *analysis, struct causality_event *at,
                      struct receiving *receiving)
 {
-    if (at->event->rest == REST_EXTERNAL)
+    if (at->event->rest == REST_EXTERNAL || at->event->rest == REST_NOT_FOUND)
         return from_stranger(analysis, at, receiving);
     if (at->event->rest == REST_UNSELECTED)
         analysis->sums.unselected++;

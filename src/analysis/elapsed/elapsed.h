@@ -39,6 +39,7 @@ enum elapsed_kind {
     ELAPSED_QUEUED,  /* ... from then on, while its receiver did something else; of requests only */
     ELAPSED_SPACE,   /* a send waits for buffer space; no record shows which receive made it */
     ELAPSED_OUTSIDE, /* waits for an unmonitored peer */
+    ELAPSED_NOT_FOUND, /* ... or for a metered one that is not recognized: REST_NOT_FOUND */
     ELAPSED_DISK,
     ELAPSED_LOCK,        /* a lock, a condition or a semaphore: a futex does not say which */
     ELAPSED_INTERPRETER, /* Python's interpreter lock */

@@ -177,6 +177,11 @@ static bool had_no_answer(const struct elapsed_analysis *analysis,
            elapsed_is_one_socket(analysis, origin, thread->awaited, thread->asked);
 }
 
+static enum elapsed_kind outside(bool not_found)
+{
+    return not_found ? ELAPSED_NOT_FOUND : ELAPSED_OUTSIDE;
+}
+
 enum elapsed_kind elapsed_unexplained_of_any(const struct elapsed_analysis *analysis,
                                              const struct elapsed_thread *thread,
                                              const struct history_event *event,
@@ -185,7 +190,8 @@ enum elapsed_kind elapsed_unexplained_of_any(const struct elapsed_analysis *anal
     if (thread->connected != 0 || elapsed_is_reply_to_connect(analysis, thread, event))
         return ELAPSED_CONNECT;
     if (thread->accepted != 0)
-        return ELAPSED_OUTSIDE;
+        return outside(
+            history_peer_not_found(analysis->history, event->event.origin, thread->accepted));
     if (!has_timed_out(thread, interval))
         return ELAPSED_EVENT; /* or its limit is not known */
     return had_no_answer(analysis, thread, event->event.origin) ? ELAPSED_NO_ANSWER : ELAPSED_TIMER;
@@ -208,7 +214,7 @@ enum elapsed_kind elapsed_unexplained(const struct elapsed_analysis *analysis,
     if (event->joined && id == EVENT_RECEIVE)
         return ELAPSED_UNKNOWN; /* a metered process has sent, or closed the other end */
     if (id == EVENT_RECEIVE || id == EVENT_ACCEPT)
-        return ELAPSED_OUTSIDE;
+        return outside(event->not_found);
     if (thread->for_any)
         return elapsed_unexplained_of_any(analysis, thread, event, interval);
     if (thread->receives) /* a time limit of its socket, or a signal */
@@ -216,7 +222,7 @@ enum elapsed_kind elapsed_unexplained(const struct elapsed_analysis *analysis,
                                                                     : ELAPSED_UNKNOWN;
     if (event->joined && is_send(event))
         return ELAPSED_SPACE;
-    return is_end_of_wait(event) ? ELAPSED_OUTSIDE : ELAPSED_UNKNOWN;
+    return is_end_of_wait(event) ? outside(event->not_found) : ELAPSED_UNKNOWN;
 }
 
 uint32_t elapsed_call_of_wait(const struct elapsed_thread *thread,
@@ -260,7 +266,7 @@ uint32_t elapsed_path_of_wait(const struct elapsed_thread *thread,
         return thread->asked;
     if (kind == ELAPSED_CONNECT && thread->connected != 0)
         return thread->connected;
-    if (kind == ELAPSED_OUTSIDE && thread->accepted != 0)
+    if ((kind == ELAPSED_OUTSIDE || kind == ELAPSED_NOT_FOUND) && thread->accepted != 0)
         return thread->accepted;
     return with_path >> record->header.id & 1 ? record->message.path : 0;
 }

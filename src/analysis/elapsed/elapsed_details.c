@@ -15,6 +15,7 @@ static const struct {
     [ELAPSED_QUEUED] = {"message waiting for its receiver", "queued"},
     [ELAPSED_SPACE] = {"buffer space", "space"},
     [ELAPSED_OUTSIDE] = {"unmonitored peer", "outside"},
+    [ELAPSED_NOT_FOUND] = {"peer not found", "not_found"},
     [ELAPSED_DISK] = {"disk", "disk"},
     [ELAPSED_LOCK] = {"lock or condition", "lock"},
     [ELAPSED_INTERPRETER] = {"interpreter lock", "interpreter_lock"},

@@ -103,6 +103,28 @@ void endpoint_forget(struct statistics *statistics, struct endpoint *endpoint)
     *endpoint = (struct endpoint){0};
 }
 
+int endpoint_begin_again(struct statistics *statistics, struct endpoint *endpoint)
+{
+    const struct endpoint again = {
+        .present = true,
+        .known = true,
+        .byte_stream = endpoint->byte_stream,
+        .numbered = endpoint->numbered,
+        .travels = endpoint->travels,
+        .kind = endpoint->kind,
+        .role = endpoint->role,
+        .origin = endpoint->origin,
+        .number = endpoint->number,
+        .last_dropped = endpoint->last_dropped,
+        .last_refused = endpoint->last_refused,
+    };
+    int result = ended_add(statistics, endpoint);
+
+    *endpoint = again;
+    identities_keep_path(statistics->identities, again.origin, again.number);
+    return result;
+}
+
 struct endpoint *endpoint_of(struct statistics *statistics, const struct history_event *event,
                              uint32_t number)
 {

@@ -90,6 +90,10 @@ bool endpoint_receives_are_metered(const struct statistics *statistics,
 void endpoint_join(const struct statistics *statistics, struct endpoint *endpoint,
                    struct endpoint *partner);
 
+/* Its partner was closed, and another one has the same address (UDP): what was counted so far is that of an ended connection.
+ * Returns 0 or -ENOMEM. */
+int endpoint_begin_again(struct statistics *statistics, struct endpoint *endpoint);
+
 /* Frees all that it has, and its index. */
 void endpoint_forget(struct statistics *statistics, struct endpoint *endpoint);
 

@@ -170,6 +170,8 @@ static int add_path(struct statistics *statistics, const struct history_event *e
     struct endpoint *partner = event->partner_place == 0 ? NULL : partner_of(statistics, event);
     if (partner == NULL || endpoint->partner != NULL)
         return 0;
+    if (partner->partner != NULL && endpoint_begin_again(statistics, partner) < 0)
+        return -ENOMEM;
     endpoint_join(statistics, endpoint, partner);
     strangers_are_known(statistics, endpoint);
     strangers_are_known(statistics, partner);

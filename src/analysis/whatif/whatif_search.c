@@ -103,6 +103,7 @@ static bool is_own_wait(enum elapsed_kind kind)
     case ELAPSED_LIMIT:
     case ELAPSED_NO_ANSWER:
     case ELAPSED_OUTSIDE:
+    case ELAPSED_NOT_FOUND:
     case ELAPSED_OPEN:
     case ELAPSED_INPUT:
     case ELAPSED_SPACE:

@@ -416,15 +416,14 @@ static void print_attribution(const struct causality *causality, FILE *file)
 
 /* Limitations that a reader must know of, printed if their count is not 0. */
 static const struct note {
-    size_t at; /* its count in struct causality */
-    const char *word, *of_one, *of_more;
+    size_t at;                           /* its count in struct causality */
+    const char *word, *of_one, *of_more; /* of_one NULL: origin_text */
 } notes[] = {
 #define NOTE(count, word, of_one, of_more)                                                         \
     {                                                                                              \
         offsetof(struct causality, count), word, of_one, of_more                                   \
     }
-    NOTE(requests_of_strangers, "request", "came from an unmonitored requestor",
-         "came from unmonitored requestors"),
+    NOTE(requests_of_strangers, "request", NULL, NULL),
     NOTE(requests_of_later_servers, "request",
          "came from a process that became a server process later (name it with --server)",
          "came from processes that became server processes later (name them with --server)"),
@@ -467,6 +466,14 @@ static const struct note {
 #undef NOTE
 };
 
+static const char *origin_text(const struct causality *causality, uint64_t count)
+{
+    if (causality->matching.not_found > 0)
+        return count == 1 ? "came from a requestor that is unmonitored or was not found"
+                          : "came from requestors that are unmonitored or were not found";
+    return count == 1 ? "came from an unmonitored requestor" : "came from unmonitored requestors";
+}
+
 static void print_notes(const struct causality *causality, FILE *file)
 {
     char counted[COUNTED_SIZE];
@@ -478,7 +485,9 @@ static void print_notes(const struct causality *causality, FILE *file)
             continue;
         show_counted(count, notes[i].word, counted);
         fprintf(file, "%s%s %s.\n", before, counted,
-                count == 1 ? notes[i].of_one : notes[i].of_more);
+                notes[i].of_one == NULL ? origin_text(causality, count)
+                : count == 1            ? notes[i].of_one
+                                        : notes[i].of_more);
         before = "";
     }
 }

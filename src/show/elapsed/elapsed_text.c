@@ -352,6 +352,11 @@ static void print_hints(const struct elapsed *elapsed, const struct elapsed_acco
         fputs("\nTo know what an unmonitored peer did, meter it at the same time (dpm acquire "
               "--pid PID, on its machine), and give dpm why both traces.\n",
               into);
+    if (matters(account, ELAPSED_NOT_FOUND))
+        fputs(
+            "\nA peer not found is unmonitored, or metered behind a translated address (NAT): see "
+            "dpm-matching(7).\n",
+            into);
     if (matters(account, ELAPSED_CHILD))
         fputs("\nA process closes its files after its last record, and may lack a CPU meanwhile. "
               "To know what an unmonitored child did, meter it, too: dpm acquire --descendants, or "

@@ -24,6 +24,7 @@ const char *graph_rest_name(enum history_rest rest)
         [REST_EXTERNAL] = "from outside",
         [REST_UNSELECTED] = "from a SEND that was removed by selection",
         [REST_UNMATCHED] = "without a SEND",
+        [REST_NOT_FOUND] = "from an end that was not found",
     };
 
     return names[rest];

@@ -11,8 +11,8 @@
 
 static bool is_of_peer(enum elapsed_kind kind)
 {
-    return kind == ELAPSED_IN_FLIGHT || kind == ELAPSED_OUTSIDE || kind == ELAPSED_SPACE ||
-           kind == ELAPSED_CONNECT;
+    return kind == ELAPSED_IN_FLIGHT || kind == ELAPSED_OUTSIDE || kind == ELAPSED_NOT_FOUND ||
+           kind == ELAPSED_SPACE || kind == ELAPSED_CONNECT;
 }
 
 #define LEAST_WAIT 1000000u /* ns */

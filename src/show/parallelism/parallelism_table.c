@@ -407,7 +407,10 @@ static void print_grounds(const struct parallelism_runs *runs, FILE *file)
             events, lost, messages, others,
             runs->options->messages_only ? " (left out: --edges messages)" : "");
     print_waits(file, &first->outside,
-                "replies from unmonitored peers, counted with their elapsed time");
+                first->matching.not_found > 0
+                    ? "replies from peers that are unmonitored or were not found, counted with "
+                      "their elapsed time"
+                    : "replies from unmonitored peers, counted with their elapsed time");
     print_waits(file, &first->asleep,
                 "unexplained waits (timers, disks, unmonitored peers), counted with their elapsed "
                 "time");

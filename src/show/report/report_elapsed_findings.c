@@ -173,6 +173,7 @@ static const char *const did[ELAPSED_KIND_COUNT] = {
     [ELAPSED_QUEUED] = "did something else while messages waited for it",
     [ELAPSED_SPACE] = "waited for buffer space to send",
     [ELAPSED_OUTSIDE] = "waited for an unmonitored peer",
+    [ELAPSED_NOT_FOUND] = "waited for a peer that was not found",
     [ELAPSED_DISK] = "waited for the disk",
     [ELAPSED_LOCK] = "waited for a lock or condition",
     [ELAPSED_INTERPRETER] = "waited for Python's interpreter lock (GIL)",

@@ -230,7 +230,9 @@ static void say_waits(const struct report *report, const struct finding *finding
     const char *which = finding->kind == FINDING_WAITS_UNEXPLAINED
                             ? "that no message explains (timers, disks)"
                         : finding->kind == FINDING_WAITS_OUTSIDE
-                            ? "for replies from unmonitored peers"
+                            ? report->communication->matching.not_found > 0
+                                  ? "for replies from peers that are unmonitored or were not found"
+                                  : "for replies from unmonitored peers"
                             : "of threads for each other (locks or conditions)";
 
     show_duration(finding->waits.covered, time);

@@ -48,16 +48,24 @@ void print_matching(const struct history_counts *counts, FILE *file)
     add_part(file, counts->inferred, "inferred", &separator);
     add_part(file, counts->unselected, "not recorded on the other side", &separator);
     add_part(file, counts->external, "to or from unmonitored peers", &separator);
+    add_part(file, counts->not_found, "whose other end was not found", &separator);
     add_part(file, counts->unmatched_receives, "unmatched", &separator);
     if (*separator == '\n' && counts->unmatched_sends > 0)
         fprintf(file, "%snone", separator);
     if (counts->unmatched_sends > 0) {
         show_counted(counts->unmatched_sends, "send", sends);
-        fprintf(file, ". %s %s never received", sends,
+        fprintf(file, ". %s %s not received before the recording ended", sends,
                 counts->unmatched_sends == 1 ? "was" : "were");
     }
     if (*separator != '\n' || counts->unmatched_sends > 0)
         fputs(".\n", file);
+    if (counts->not_found > 0)
+        fputs(
+            "Ends not found are unmonitored, or metered behind translated addresses (NAT): UDP, "
+            "and TCP "
+            "with the ptrace meter, are matched by addresses. The kernel meter matches TCP by its "
+            "sequence numbers.\n",
+            file);
     print_forgotten(counts, file);
 }
 
@@ -69,10 +77,11 @@ void print_selection(const struct history_counts *counts, const char *what, FILE
 
 json_t *matching_json(const struct history_counts *counts)
 {
-    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b}", "exact",
+    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b}", "exact",
                      json_count(counts->exact), "ordered", json_count(counts->ordered), "inferred",
                      json_count(counts->inferred), "external", json_count(counts->external),
-                     "unselected", json_count(counts->unselected), "unmatched_sends",
+                     "not_found", json_count(counts->not_found), "unselected",
+                     json_count(counts->unselected), "unmatched_sends",
                      json_count(counts->unmatched_sends), "unmatched_receives",
                      json_count(counts->unmatched_receives), "forgotten_streams",
                      json_count(counts->forgotten_streams), "forgotten_ranges",

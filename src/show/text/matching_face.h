@@ -15,7 +15,7 @@ void print_matching(const struct history_counts *counts, FILE *file);
 /* If selection rules were in force: an empty line, and what that means: "Selection rules removed events: WHAT". */
 void print_selection(const struct history_counts *counts, const char *what, FILE *file);
 
-/* {exact, ordered, inferred, external, unselected, unmatched_sends, unmatched_receives, forgotten_streams,
+/* {exact, ordered, inferred, external, not_found, unselected, unmatched_sends, unmatched_receives, forgotten_streams,
  * forgotten_ranges, rules}; NULL: out of memory. */
 json_t *matching_json(const struct history_counts *counts);
 
