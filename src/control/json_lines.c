@@ -100,7 +100,7 @@ int json_lines_add(struct json_lines *lines, const struct live_snapshot *snapsho
     char *text = NULL;
     size_t size = 0;
     FILE *memory = open_memstream(&text, &size);
-    int result = memory == NULL ? -ENOMEM : show_live_json(snapshot, lines->dropped, memory);
+    int result = memory == NULL ? -ENOMEM : show_live_json(snapshot, lines->dropped, true, memory);
 
     if (memory != NULL && fclose(memory) != 0 && result == 0)
         result = -ENOMEM;

@@ -112,6 +112,11 @@ struct live_row {
     uint32_t rows;    /* 1; `others`: of so many */
     uint32_t machine; /* index; NO_MACHINE: several */
     uint32_t pid;     /* 0: not one process */
+    /* indexes into the processes of the latest communication: the process itself, or the first at each end; NO_PROCESS: none,
+     * and in groups */
+    uint32_t process[2];
+    /* of pairs and connections: the key of the process at each end, or of what stands for several */
+    uint64_t ends[2];
     bool ended;
     uint8_t kind; /* enum path_kind, of connections */
     char
@@ -122,6 +127,11 @@ struct live_row {
     uint64_t so_far[LIVE_VALUES];
     uint64_t interval[LIVE_VALUES]; /* LIVE_CORRECTION: int64_t */
 };
+
+/* What a process is called in the table of these groups: "nginx", with several machines "nginx@web1". */
+void live_group_row_name(const struct communication *all,
+                         const struct communication_process *process, enum live_table table,
+                         char name[LIVE_NAME_SIZE]);
 
 /* As it is shown and sorted by: of the CPU time of an interval, what was used in it. */
 uint64_t live_row_value(const struct live_row *row, unsigned value, bool so_far);

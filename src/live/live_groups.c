@@ -6,41 +6,42 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct {
-    enum live_table table;
-    enum communication_by by;
-} groups[] = {
-    {LIVE_PROGRAMS, BY_PROGRAM},
-    {LIVE_CONTAINERS, BY_CONTAINER},
-    {LIVE_MACHINES, BY_MACHINE},
-};
+static const enum live_table groups[] = {LIVE_PROGRAMS, LIVE_CONTAINERS, LIVE_MACHINES};
 
 static void name_of(const struct communication *all, const struct communication_process *process,
-                    enum communication_by by, char name[NAME_SIZE])
+                    enum live_table table, char name[NAME_SIZE])
 {
-    if (by == BY_MACHINE)
+    if (table == LIVE_MACHINES)
         snprintf(name, NAME_SIZE, "%s",
                  process->machine < all->machine_count ? all->machines[process->machine].name
                                                        : "unknown");
     else
-        communication_group_name(process, by, name);
+        communication_group_name(process, table == LIVE_PROGRAMS ? BY_PROGRAM : BY_CONTAINER, name);
 }
 
-static struct live_row *row_of(struct live *live, enum live_table table, enum communication_by by,
-                               uint32_t index)
+void live_group_row_name(const struct communication *all,
+                         const struct communication_process *process, enum live_table table,
+                         char name[LIVE_NAME_SIZE])
+{
+    bool several = all->machine_count > 1 && table != LIVE_MACHINES;
+    char plain[NAME_SIZE] = "";
+
+    name_of(all, process, table, plain);
+    snprintf(name, LIVE_NAME_SIZE, "%.40s%s%.20s", plain, several ? "@" : "",
+             several && process->machine < all->machine_count ? all->machines[process->machine].name
+                                                              : "");
+}
+
+static struct live_row *row_of(struct live *live, enum live_table table, uint32_t index)
 {
     const struct communication_process *process = &live->now->processes[index];
     char name[NAME_SIZE] = "";
 
-    name_of(live->now, process, by, name);
+    name_of(live->now, process, table, name);
     uint64_t key = hash_bytes(process->machine + 10, name, strlen(name)) | 1;
     struct live_row *row = live_all_add(&live->all[table], key, index);
     if (row != NULL && row->name[0] == '\0') {
-        bool several = live->now->machine_count > 1 && by != BY_MACHINE;
-        snprintf(row->name, sizeof(row->name), "%.40s%s%.20s", name, several ? "@" : "",
-                 several && process->machine < live->now->machine_count
-                     ? live->now->machines[process->machine].name
-                     : "");
+        live_group_row_name(live->now, process, table, row->name);
         row->machine = process->machine;
         row->ended = true;
     }
@@ -53,11 +54,9 @@ void live_group_names(const struct live *live, enum live_table table, size_t ind
     const struct communication_process *process =
         &live->now->processes[live->all[table].sources[index]];
 
-    for (size_t g = 0; g < ARRAY_SIZE(groups); g++)
-        if (groups[g].table == table)
-            name_of(live->now, process, groups[g].by, name);
+    name_of(live->now, process, table, name);
     if (machine != NULL)
-        name_of(live->now, process, BY_MACHINE, machine);
+        name_of(live->now, process, LIVE_MACHINES, machine);
 }
 
 void live_choose_wait(struct live_row *group)
@@ -84,9 +83,9 @@ static void add(struct live_row *group, const struct live_row *process)
 int live_groups_make(struct live *live)
 {
     for (size_t g = 0; g < ARRAY_SIZE(groups); g++) {
-        struct live_all *all = &live->all[groups[g].table];
+        struct live_all *all = &live->all[groups[g]];
         for (uint32_t i = 0; i < live->now->process_count; i++) {
-            struct live_row *row = row_of(live, groups[g].table, groups[g].by, i);
+            struct live_row *row = row_of(live, groups[g], i);
             if (row == NULL)
                 return -ENOMEM;
             add(row, &live->all[LIVE_PROCESSES].at[i]);

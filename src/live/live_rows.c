@@ -23,7 +23,8 @@ struct live_row *live_all_add(struct live_all *all, uint64_t key, uint32_t sourc
             0)
         return NULL;
     if (index == before) {
-        all->at[index] = (struct live_row){.key = key, .wait = {.kind = ELAPSED_UNKNOWN}};
+        all->at[index] = (struct live_row){
+            .key = key, .process = {NO_PROCESS, NO_PROCESS}, .wait = {.kind = ELAPSED_UNKNOWN}};
         all->sources[index] = source;
         all->count++;
     }
@@ -131,6 +132,11 @@ static void name_party(const struct communication *all, const struct party *part
         snprintf(name, LIVE_NAME_SIZE, "%.48s +%u", first, party->count - 1);
 }
 
+static uint32_t first_of(const struct party *party)
+{
+    return party->count == 0 ? NO_PROCESS : party->processes[0];
+}
+
 static uint64_t hash_party(const struct communication *all, const struct party *party,
                            uint64_t hash)
 {
@@ -139,6 +145,24 @@ static uint64_t hash_party(const struct communication *all, const struct party *
         hash = hash_bytes(hash, &key, sizeof(key));
     }
     return party->count == 0 ? hash_text(hash, party->address) : hash_bytes(hash, "", 1);
+}
+
+/* The key of a process, as its row has it; of several, or of an address, one of their own. */
+static uint64_t key_of_party(const struct live *live, const struct party *party)
+{
+    return party->count == 1 ? live->all[LIVE_PROCESSES].at[party->processes[0]].key
+                             : hash_party(live->now, party, 5) | 1;
+}
+
+static void set_ends(const struct live *live, const struct party *from, const struct party *to,
+                     struct live_row *row)
+{
+    name_party(live->now, from, row->name);
+    name_party(live->now, to, row->other);
+    row->process[0] = first_of(from);
+    row->process[1] = first_of(to);
+    row->ends[0] = key_of_party(live, from);
+    row->ends[1] = key_of_party(live, to);
 }
 
 /* ---- what is new ---- */
@@ -278,6 +302,7 @@ static int make_process(struct live *live, uint32_t index)
     row->rows = 1;
     row->machine = process->machine;
     row->pid = process->group != NULL ? 0 : process->pid;
+    row->process[0] = index;
     row->ended = process->ended;
     live_name_process(live->now, process, row->name);
     row->so_far[LIVE_CPU] = process->cpu;
@@ -314,8 +339,7 @@ static int make_pair(struct live *live, uint32_t index)
         return -ENOMEM;
     row->rows = 1;
     row->machine = NO_MACHINE;
-    name_party(live->now, &pair->from, row->name);
-    name_party(live->now, &pair->to, row->other);
+    set_ends(live, &pair->from, &pair->to, row);
     row->so_far[LIVE_SENT] += pair->sent.messages;
     row->so_far[LIVE_SENT_BYTES] += pair->sent.bytes;
     row->so_far[LIVE_RECEIVER_WAIT] += histogram_sum(&of[TIME_RECEIVER_WAIT]);
@@ -352,8 +376,7 @@ static int make_connection(struct live *live, uint32_t index)
     row->rows = 1;
     row->machine = NO_MACHINE;
     row->kind = (uint8_t)path->kind;
-    name_party(live->now, &path->ends[0], row->name);
-    name_party(live->now, &path->ends[1], row->other);
+    set_ends(live, &path->ends[0], &path->ends[1], row);
     snprintf(row->address, sizeof(row->address), "%.*s", LIVE_NAME_SIZE - 1, path->remote);
     row->so_far[LIVE_SENT] += path->sent.messages;
     row->so_far[LIVE_SENT_BYTES] += path->sent.bytes;

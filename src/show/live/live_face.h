@@ -12,10 +12,14 @@
 #include "live/live.h"
 #include "show/show.h"
 
-/* Prints one object and a newline: `interval`, `time`, and the members of `dpm stats --json`, of each list the first
- * LIVE_ROWS_MOST. `dropped`: lines that the reader was too slow for. The snapshot must be the latest. Returns 0 or -ENOMEM;
- * write errors stay in the file. */
-int show_live_json(const struct live_snapshot *snapshot, uint64_t dropped, FILE *file);
+/* Prints one object and a newline: `time`, `interval` and, if it is to be `whole`, the members of `dpm stats --json`, of each
+ * list the first LIVE_ROWS_MOST. `dropped`: lines that the reader was too slow for. The snapshot must be the latest. Returns 0
+ * or -ENOMEM; write errors stay in the file. */
+int show_live_json(const struct live_snapshot *snapshot, uint64_t dropped, bool whole, FILE *file);
+
+/* Prints what a page needs to know before the first snapshot, as one object and a newline: `subject` (what is looked at, any
+ * bytes), `interval_ns`, `speed` (0: it is no finished trace), kinds of waits and values, in words. Returns as above. */
+int show_live_about(const char *subject, uint64_t interval, double speed, FILE *file);
 
 /* What the server of metrics counts of itself. */
 struct live_served {

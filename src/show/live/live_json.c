@@ -6,6 +6,7 @@
 #include "show/text/json.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
 /* Sets "sent.messages" in the object "sent". */
@@ -62,6 +63,25 @@ static int set_values(json_t *object, const struct live_row *row, enum live_tabl
     return result;
 }
 
+/* Those of the whole recording. */
+static int set_so_far(json_t *object, const struct live_row *row, enum live_table table)
+{
+    static const enum live_value values[] = {
+        LIVE_CPU,      LIVE_SENT,   LIVE_SENT_BYTES, LIVE_RECEIVED,      LIVE_RECEIVED_BYTES,
+        LIVE_REQUESTS, LIVE_MEDIAN, LIVE_P99,        LIVE_RECEIVER_WAIT, LIVE_QUEUE_DELAY};
+    json_t *so_far = json_object();
+    int result = 0;
+
+    for (size_t i = 0; i < ARRAY_SIZE(values); i++) {
+        const struct live_value_kind *kind = live_value_kind(values[i]);
+        if ((kind->tables >> table & 1) != 0)
+            result |= set(so_far, kind->key,
+                          is_known(row, row->so_far, values[i]) ? json_count(row->so_far[values[i]])
+                                                                : json_null());
+    }
+    return result | json_object_set_new(object, "so_far", so_far);
+}
+
 static json_t *wait_json(const struct live_wait *wait)
 {
     if (wait->time == 0)
@@ -72,8 +92,40 @@ static json_t *wait_json(const struct live_wait *wait)
                      wait->what[0] == '\0' ? json_null() : json_text(wait->what, LIVE_WHAT_SIZE));
 }
 
-static json_t *row_json(const struct live_row *row, enum live_table table, const char *machine)
+/* Names may change, and come again: this stays. */
+static int set_key(json_t *object, const char *name, uint64_t key)
 {
+    char text[17];
+
+    snprintf(text, sizeof(text), "%016" PRIx64, key);
+    return json_object_set_new(object, name, json_string(text));
+}
+
+/* The rows of its groups have these names. `prefix`: "from_", "to_", or "". An unmonitored peer has none. */
+static int set_groups(json_t *object, const char *prefix, const struct communication *all,
+                      uint32_t index)
+{
+    static const struct {
+        enum live_table table;
+        const char *key;
+    } groups[] = {
+        {LIVE_PROGRAMS, "program"}, {LIVE_CONTAINERS, "container"}, {LIVE_MACHINES, "machine"}};
+    int result = 0;
+
+    for (size_t i = 0; index < all->process_count && i < ARRAY_SIZE(groups); i++) {
+        char key[24], name[LIVE_NAME_SIZE];
+        snprintf(key, sizeof(key), "%s%s", prefix, groups[i].key);
+        live_group_row_name(all, &all->processes[index], groups[i].table, name);
+        result |= json_object_set_new(object, key, json_text(name, sizeof(name)));
+    }
+    return result;
+}
+
+static json_t *row_json(const struct live_row *row, enum live_table table,
+                        const struct live_snapshot *snapshot)
+{
+    const char *machine =
+        row->machine < snapshot->machine_count ? snapshot->machines[row->machine].name : NULL;
     json_t *object = json_object();
     bool ends = table == LIVE_PAIRS || table == LIVE_CONNECTIONS;
     int result = 0;
@@ -82,7 +134,11 @@ static json_t *row_json(const struct live_row *row, enum live_table table, const
         result |= json_object_set_new(object, ends ? "from" : "name",
                                       json_text(row->name, LIVE_NAME_SIZE));
         if (ends)
-            result |= json_object_set_new(object, "to", json_text(row->other, LIVE_NAME_SIZE));
+            result |= json_object_set_new(object, "to", json_text(row->other, LIVE_NAME_SIZE)) |
+                      set_key(object, "from_key", row->ends[0]) |
+                      set_key(object, "to_key", row->ends[1]) |
+                      set_groups(object, "from_", snapshot->communication, row->process[0]) |
+                      set_groups(object, "to_", snapshot->communication, row->process[1]);
         if (table == LIVE_CONNECTIONS) {
             result |= json_object_set_new(object, "kind", json_string(path_kind_name(row->kind)));
             result |=
@@ -91,6 +147,9 @@ static json_t *row_json(const struct live_row *row, enum live_table table, const
         if (!ends && machine != NULL)
             result |= json_object_set_new(
                 object, "machine", json_text(machine, sizeof(((struct live_machine *)0)->name)));
+        if (table == LIVE_PROCESSES)
+            result |= set_key(object, "key", row->key) |
+                      set_groups(object, "", snapshot->communication, row->process[0]);
         if (row->pid != 0)
             result |= json_object_set_new(object, "pid", json_count(row->pid));
         if (!ends)
@@ -98,7 +157,7 @@ static json_t *row_json(const struct live_row *row, enum live_table table, const
     } else {
         result |= json_object_set_new(object, "rows", json_count(row->rows));
     }
-    result |= set_values(object, row, table);
+    result |= set_values(object, row, table) | set_so_far(object, row, table);
     if (result == 0)
         return object;
     json_decref(object);
@@ -112,18 +171,14 @@ static int print_table(const struct live_snapshot *snapshot, enum live_table tab
 
     fprintf(file, ", \"%s\": [", live_table_name(table));
     for (size_t i = 0; result == 0 && i < rows->count; i++) {
-        uint32_t machine = rows->at[i].machine;
         if (i > 0)
             fputs(", ", file);
-        result = json_print(
-            row_json(&rows->at[i], table,
-                     machine < snapshot->machine_count ? snapshot->machines[machine].name : NULL),
-            JSON_COMPACT, file);
+        result = json_print(row_json(&rows->at[i], table, snapshot), JSON_COMPACT, file);
     }
     fputc(']', file);
     if (result == 0 && rows->others.rows > 0) {
         fprintf(file, ", \"other_%s\": ", live_table_name(table));
-        result = json_print(row_json(&rows->others, table, NULL), JSON_COMPACT, file);
+        result = json_print(row_json(&rows->others, table, snapshot), JSON_COMPACT, file);
     }
     return result;
 }
@@ -142,12 +197,13 @@ static json_t *machine_json(const struct live_machine *machine)
 
 static int print_interval(const struct live_snapshot *snapshot, FILE *file)
 {
-    json_t *whole = json_pack(
-        "{s: o, s: o, s: o, s: o, s: o, s: o, s: o}", "length_ns", json_count(snapshot->length),
-        "events", json_count(snapshot->new_events), "not_known_yet",
-        json_count(snapshot->not_known_yet), "records", json_count(snapshot->records), "lost",
-        json_count(snapshot->new_lost), "recorder_cpu_ns", json_count(snapshot->own_new),
-        "reader_cpu_ns", json_count(snapshot->reader_new));
+    json_t *whole =
+        json_pack("{s: o, s: o, s: o, s: o, s: o, s: o, s: o, s: o}", "length_ns",
+                  json_count(snapshot->length), "events", json_count(snapshot->new_events),
+                  "not_known_yet", json_count(snapshot->not_known_yet), "records",
+                  json_count(snapshot->records), "lost", json_count(snapshot->new_lost),
+                  "lost_so_far", json_count(snapshot->lost), "recorder_cpu_ns",
+                  json_count(snapshot->own_new), "reader_cpu_ns", json_count(snapshot->reader_new));
     char *text = whole == NULL ? NULL : json_dumps(whole, JSON_COMPACT);
     int result = text == NULL ? -ENOMEM : 0;
 
@@ -167,7 +223,41 @@ static int print_interval(const struct live_snapshot *snapshot, FILE *file)
     return result;
 }
 
-int show_live_json(const struct live_snapshot *snapshot, uint64_t dropped, FILE *file)
+/* ---- what a page needs to know first ---- */
+
+static json_t *kind_json(const void *context, size_t index)
+{
+    (void)context;
+    return json_pack("{s: s, s: s, s: s}", "key", elapsed_kind_key((enum elapsed_kind)index),
+                     "name", elapsed_kind_name((enum elapsed_kind)index), "wait",
+                     elapsed_wait_name((enum elapsed_kind)index));
+}
+
+static json_t *value_json(const void *context, size_t index)
+{
+    static const char *const units[] = {
+        [LIVE_COUNT] = "count", [LIVE_BYTES] = "bytes", [LIVE_NS] = "ns"};
+    const struct live_value_kind *kind = live_value_kind((unsigned)index);
+
+    (void)context;
+    return json_pack("{s: s, s: s, s: b, s: s}", "key", kind->key, "unit", units[kind->unit],
+                     "moment", kind->is_moment, "meaning", kind->meaning);
+}
+
+int show_live_about(const char *subject, uint64_t interval, double speed, FILE *file)
+{
+    json_t *about = json_pack("{s: o, s: o, s: f, s: i, s: o, s: o}", "subject",
+                              json_text(subject, strlen(subject)), "interval_ns",
+                              json_count(interval), "speed", speed, "rows_most", LIVE_ROWS_MOST,
+                              "kinds", json_array_of(NULL, ELAPSED_KIND_COUNT, kind_json), "values",
+                              json_array_of(NULL, LIVE_WAITS, value_json));
+    int result = json_print(about, JSON_COMPACT, file);
+
+    fputc('\n', file);
+    return result;
+}
+
+int show_live_json(const struct live_snapshot *snapshot, uint64_t dropped, bool whole, FILE *file)
 {
     json_t *time =
         json_pack("{s: o, s: o, s: I, s: b, s: o}", "number", json_count(snapshot->number),
@@ -179,9 +269,10 @@ int show_live_json(const struct live_snapshot *snapshot, uint64_t dropped, FILE 
     fputs(", ", file);
     if (result == 0)
         result = print_interval(snapshot, file);
-    fputs(", ", file);
-    if (result == 0)
+    if (result == 0 && whole) {
+        fputs(", ", file);
         result = print_statistics_members(snapshot->communication, LIVE_ROWS_MOST, file);
+    }
     fputs("}\n", file);
     return result;
 }
