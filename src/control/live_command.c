@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* live_command.c: `dpm live`: metrics of what is recorded, over HTTP. See dpm-live(1). */
+/* live_command.c: `dpm live`: a page and metrics of what is recorded, over HTTP. See dpm-live(1). */
 #include "control/live_operand.h"
 #include "control/live_server.h"
 
@@ -20,6 +20,8 @@ struct live_command_options {
     struct live_operand operand;
     uint64_t interval; /* ns */
     uint64_t port;
+    uint64_t speed; /* of finished traces */
+    bool no_page;
     const char *listen, *token; /* NULL: this machine only */
 };
 
@@ -71,6 +73,12 @@ static bool is_loopback(const union address *address)
 
 /* ---- serving ---- */
 
+struct serving {
+    const struct live_command_options *options;
+    struct live_server *server;
+    char url[INET6_ADDRSTRLEN + 32]; /* "http://127.0.0.1:9465" */
+};
+
 static void say_line(const char *line, void *context)
 {
     (void)context;
@@ -105,6 +113,36 @@ static int publish(const struct live_feed *feed, struct live_server *server)
     return result == 0 ? publish_as(feed, LIVE_TEXT, server) : result;
 }
 
+static int add_snapshot(const struct live_feed *feed, struct live_server *server)
+{
+    const struct live_snapshot *snapshot = live_snapshot(feed->live, 0);
+    char *text = NULL;
+    size_t size = 0;
+    FILE *memory = open_memstream(&text, &size);
+
+    if (memory == NULL)
+        return -ENOMEM;
+    int result = show_live_json(snapshot, 0, false, memory);
+    if (fclose(memory) != 0)
+        result = -ENOMEM;
+    if (result == 0)
+        live_server_add_snapshot(server, snapshot->number, text);
+    free(text);
+    return result;
+}
+
+/* Where the page is: at first, and after each use of its address. */
+static void say_page(const struct serving *serving)
+{
+    char token[LIVE_SECRET_SIZE];
+
+    if (!live_server_new_token(serving->server, token))
+        return;
+    command_say("page of %s: %s/?token=%s (once; then another one is printed)",
+                serving->options->operand.subject, serving->url, token);
+    explicit_bzero(token, sizeof(token));
+}
+
 static bool told_to_end(int signals)
 {
     struct signalfd_siginfo info;
@@ -113,9 +151,10 @@ static bool told_to_end(int signals)
 }
 
 /* After the recording has ended its last figures stay, but for what the server counts. */
-static int serve(struct live_feed *feed, struct live_server *server, int signals,
+static int serve(struct live_feed *feed, const struct serving *serving, int signals,
                  struct problem *problem)
 {
+    struct live_server *server = serving->server;
     struct pollfd file = {.fd = signals, .events = POLLIN};
     int result = 0;
 
@@ -125,16 +164,36 @@ static int serve(struct live_feed *feed, struct live_server *server, int signals
                        ended ? clock_now(CLOCK_MONOTONIC) + feed->options.interval : UINT64_MAX);
         if ((file.revents & POLLIN) != 0 && told_to_end(signals))
             return 0;
+        say_page(serving);
         result = live_feed_step(feed, problem);
+        if (result > 0 && !serving->options->no_page && live_feed_is_current(feed) &&
+            add_snapshot(feed, server) < 0)
+            result = problem_set(problem, -ENOMEM, "out of memory for the page");
         if ((result > 0 || ended) && live_feed_is_current(feed) && publish(feed, server) < 0)
             result = problem_set(problem, -ENOMEM, "out of memory for the metrics");
     }
     return result;
 }
 
-static int start(const struct live_command_options *options, struct live_server **ret_server,
-                 struct problem *problem)
+static char *about_text(const struct live_command_options *options, const struct live_feed *feed)
 {
+    char *text = NULL;
+    size_t size = 0;
+    FILE *memory = open_memstream(&text, &size);
+
+    if (memory == NULL)
+        return NULL;
+    int result = show_live_about(options->operand.subject, options->interval,
+                                 feed->kind == FEED_FINISHED ? (double)options->speed : 0, memory);
+    if (fclose(memory) == 0 && result == 0)
+        return text;
+    free(text);
+    return NULL;
+}
+
+static int start(struct serving *serving, const struct live_feed *feed, struct problem *problem)
+{
+    const struct live_command_options *options = serving->options;
     char token[LIVE_TOKEN_SIZE], where[INET6_ADDRSTRLEN + 2];
     union address address;
     uint16_t port = 0;
@@ -142,15 +201,25 @@ static int start(const struct live_command_options *options, struct live_server 
 
     (void)parse_address(options, &address);
     address_text(&address, where);
+    char *about = options->no_page ? NULL : about_text(options, feed);
     if (options->token != NULL)
-        result = live_server_read_token(options->token, token, problem);
-    if (result == 0)
-        result = live_server_start(&address.any, where, options->token == NULL ? NULL : token,
-                                   ret_server, &port, problem);
+        result = live_access_read_token(options->token, token, problem);
+    if (!options->no_page && about == NULL)
+        result = problem_set(problem, -ENOMEM, "out of memory for the page");
+    if (result == 0) {
+        const struct live_server_options server = {.address = &address.any,
+                                                   .name = where,
+                                                   .token = options->token == NULL ? NULL : token,
+                                                   .about = about};
+        result = live_server_start(&server, &serving->server, &port, problem);
+    }
     explicit_bzero(token, sizeof(token));
+    free(about);
     if (result < 0)
         return result;
-    command_say("metrics of %s: http://%s:%u/metrics%s", options->operand.subject, where, port,
+    snprintf(serving->url, sizeof(serving->url), "http://%s:%u", where, port);
+    say_page(serving);
+    command_say("metrics of %s: %s/metrics%s", options->operand.subject, serving->url,
                 options->token == NULL ? "" : ", with the token");
     return 0;
 }
@@ -158,13 +227,13 @@ static int start(const struct live_command_options *options, struct live_server 
 static int live(const struct live_command_options *options, int signals)
 {
     struct live_feed_options wish = {.interval = options->interval,
-                                     .pace = 1,
+                                     .pace = (double)options->speed,
                                      .stop = signals,
                                      .counts = true,
                                      .hides = true,
                                      .say = say_line};
     struct live_feed feed = {0};
-    struct live_server *server = NULL;
+    struct serving serving = {.options = options};
     struct problem problem;
     int result;
 
@@ -172,17 +241,25 @@ static int live(const struct live_command_options *options, int signals)
     wish.acquiring.say = say_line;
     result = live_feed_open(&feed, &wish, &problem);
     if (result >= 0)
-        result = start(options, &server, &problem);
+        result = start(&serving, &feed, &problem);
     if (result >= 0)
-        result = serve(&feed, server, signals, &problem);
-    live_server_stop(server);
+        result = serve(&feed, &serving, signals, &problem);
+    live_server_stop(serving.server);
     live_feed_close(&feed);
     return result < 0 ? command_error("%s", problem.text) : EXIT_SUCCESS;
 }
 
 /* ---- options ---- */
 
-enum { OPTION_NAME = OPTION_HELP + 1, OPTION_INTERVAL, OPTION_LISTEN, OPTION_PORT, OPTION_TOKEN };
+enum {
+    OPTION_NAME = OPTION_HELP + 1,
+    OPTION_INTERVAL,
+    OPTION_LISTEN,
+    OPTION_NO_PAGE,
+    OPTION_PORT,
+    OPTION_SPEED,
+    OPTION_TOKEN
+};
 
 static const struct command_option live_options[] = {
     {"pid", 'p', {"PID", ARGUMENT_PID}, "this process; -p and --name are repeatable"},
@@ -196,6 +273,8 @@ static const struct command_option live_options[] = {
      OPTION_TOKEN,
      {"FILE", ARGUMENT_FILE},
      "readers must show the token in FILE, of mode 0600: Authorization: Bearer TOKEN"},
+    {"no-page", OPTION_NO_PAGE, {0}, "only metrics: no page, and no address of it"},
+    {"speed", OPTION_SPEED, {"N"}, "play a finished trace N times as fast, 1 to 100 (1)"},
     {"interval", OPTION_INTERVAL, {"TIME"}, "new figures every TIME, at least 100ms (1s)"},
     {0},
 };
@@ -212,6 +291,11 @@ static int take_option(int option, struct live_command_options *options)
     case OPTION_LISTEN:
         options->listen = optarg;
         return -1;
+    case OPTION_NO_PAGE:
+        options->no_page = true;
+        return -1;
+    case OPTION_SPEED:
+        return option_number("live", "speed", 1, 100, &options->speed);
     case OPTION_TOKEN:
         options->token = optarg;
         return -1;
@@ -243,7 +327,8 @@ static int check(const struct live_command_options *options)
 
 static int command_live(int argc, char **argv)
 {
-    struct live_command_options options = {.interval = DEFAULT_INTERVAL, .port = DEFAULT_PORT};
+    struct live_command_options options = {
+        .interval = DEFAULT_INTERVAL, .port = DEFAULT_PORT, .speed = 1};
     sigset_t old_mask;
     int option, status = -1;
 
@@ -266,7 +351,7 @@ static int command_live(int argc, char **argv)
 
 const struct command live_command = {
     .name = "live",
-    .description = "serve metrics of what is recorded, for Prometheus",
+    .description = "a page of what is recorded, while it is, and metrics for Prometheus",
     .usage = "[OPTION]... [TRACE... | FOLDER | SESSION | JOB]",
     .function = command_live,
     .operand = {"TRACE", ARGUMENT_TRACE},

@@ -32,8 +32,8 @@ static int drop_capabilities(void)
 static void be_the_child(const struct service_metrics *metrics, pid_t parent)
 {
     char port[8];
-    const char *arguments[12] = {"dpm", "live", "--port", port};
-    size_t count = 4;
+    const char *arguments[12] = {"dpm", "live", "--no-page", "--port", port};
+    size_t count = 5;
     sigset_t none;
 
     snprintf(port, sizeof(port), "%u", metrics->port);

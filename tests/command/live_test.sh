@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # live_test.sh BUILD_FOLDER: `dpm live` of traces: who may read, what the metrics say, labels that stay few, readers that are
-# slow; and snapshots of generated traces against `dpm stats`. prometheus_test.sh has the real reader.
+# slow; the events of the page, by their ids; and snapshots of generated traces against `dpm stats`. prometheus_test.sh has the
+# real reader of metrics, live_browser_test.sh that of the page.
 tests=$(cd "$(dirname "$0")" && pwd)
 . "$tests/tap.sh"
 . "$tests/meter.sh"
@@ -74,7 +75,7 @@ curl -sf -H 'Accept: application/openmetrics-text; version=1.0.0' -D head "$url"
 check "OpenMetrics, if it is asked for" grep -qi '^content-type: application/openmetrics-text; version=1.0.0' head
 check_equal "... it ends as it must" '# EOF' "$(tail -n 1 open)"
 
-check_equal "another path" 404 "$(status "${url%metrics}")"
+check_equal "another path" 404 "$(status "${url%metrics}other")"
 check_equal "another method" 405 "$(status -X POST "$url")"
 head -c 100000 /dev/zero | tr '\0' x > body
 check_equal "... also with a body" 405 "$(status --data @body "$url")"
@@ -152,6 +153,134 @@ check_equal "... 201 of each at most, but kinds of waits and buckets" 201 \
 check_equal "... each with labels of its own" "" "$(sed '/^#/d; s/ [^ ]*$//' metrics | sort | uniq -d)"
 stop
 
+# ---- the page ----
+
+# page: the latest address that was printed, and its beginning.
+page() {
+    address=$(sed -n 's/^dpm: page of .*: \(http:[^ ]*\) (once.*/\1/p' "$name.err" | tail -n 1)
+    root=${address%/\?*}
+}
+
+serve follow --interval 100ms alpha
+page
+check_equal "the page without the cookie" 401 "$(status "$root/")"
+check "... with what to do" grep -q '^Open the latest address that dpm live has printed' answer
+check_equal "... its events, too" 401 "$(status "$root/events")"
+check_equal "... and the latest snapshot" 401 "$(status "$root/snapshot.json")"
+check_equal "a wrong token" 401 "$(status "$root/?token=$(echo "${address#*=}" | tr 0-9a-f 1-9a-f0)")"
+check_equal "a part of a token" 401 "$(status "${address%??????}")"
+check_equal "a head alone does not use the token up" 401 "$(status -I "$address")"
+check_equal "a page of another host that has our address" 403 "$(status -H 'Host: evil.example' "$address")"
+check_equal "another origin" 403 "$(status -H 'Origin: http://evil.example' "$address")"
+check_equal "... also one with our address, and another port" 403 "$(status -H 'Origin: http://127.0.0.1:1' "$address")"
+check_equal "the address works" 200 "$(status -c cookies -D head "$address")"
+check "... with a cookie that scripts and other sites do not get" \
+    grep -qi '^set-cookie: dpm-live-[0-9]*=[0-9a-f]\{32\}; Path=/; HttpOnly; SameSite=Strict' head
+check "... and a policy that allows one script and one style" \
+    grep -qi "^content-security-policy: default-src 'none'; script-src 'sha256-[^']*'; style-src 'sha256-[^']*'; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'" head
+check_equal "the address works once" 401 "$(status "$address")"
+has_next() {
+    used=$address
+    page
+    [ "$address" != "$used" ]
+}
+check "... then there is another one" wait_for 60 has_next
+check_equal "... which works" 200 "$(status "$address")"
+check_equal "with the cookie the page is shown again" 200 "$(status -b cookies "$root/")"
+check_equal "... but not to another origin" 403 "$(status -b cookies -H 'Origin: http://evil.example' "$root/events")"
+check_equal "... nor with a wrong cookie" 401 "$(status -b "dpm-live-$(echo "$root" | sed 's/.*://')=00000000000000000000000000000000" "$root/")"
+check_equal "nothing can be written" 405 "$(status -b cookies -X POST "$root/events")"
+has_last() {
+    curl -s -b cookies "$root/snapshot.json" > snapshot && jq -e .time.last snapshot > /dev/null
+}
+check "the latest snapshot" wait_for 60 has_last
+check_equal "no snapshot is in the metrics of the page's readers" 0 "$(curl -s "$url" | grep -c elapsed_ns)"
+
+# events SECONDS FILE OPTION...: what a reader has got after so long.
+events() {
+    for_seconds=$1
+    to=$2
+    shift 2
+    curl -sN -m "$for_seconds" -b cookies "$@" "$root/events" > "$to"
+}
+ids() {
+    sed -n 's/^id: //p' "$1" | tr '\n' ' '
+}
+events 5 all
+check_equal "the first event says what is looked at" '"alpha"' \
+    "$(sed -n '/^event: about/{n;s/^data: //p;}' all | jq .subject)"
+latest=$(jq .time.number snapshot)
+check_equal "a reader gets all snapshots that are kept, in their order" "$(seq -s ' ' "$latest") " "$(ids all)"
+events 5 again -H "Last-Event-ID: $((latest - 1))"
+check_equal "one that was cut off gets what came after the last one that it has" "$latest " "$(ids again)"
+events 5 none -H "Last-Event-ID: $latest"
+check_equal "... which may be nothing" "" "$(ids none)"
+events 5 other -H "Last-Event-ID: 4000000"
+check_equal "... one of an earlier server begins anew" "$(ids all)" "$(ids other)"
+
+# A finished trace played to its end in one step is the one line of dpm stats, but for what this program itself costs.
+"$dpm" stats --interval 1h --json alpha 2> /dev/null | jq -S '{time, interval} | del(.interval.reader_cpu_ns, .interval.length_ns, .time.number)' > line
+jq -S '{so_far: [.interval.processes[], .interval.pairs[] | {name, from, to, so_far}] | sort}' line > wanted
+sed -n 's/^data: //p' all | tail -n 1 | jq -S '{so_far: [.interval.processes[], .interval.pairs[] | {name, from, to, so_far}] | sort}' > found
+check_equal "the last figures are those of dpm stats --interval --json" "$(cat wanted)" "$(cat found)"
+check_equal "... with the same members" "$(jq -c '[paths | map(select(type == "string"))] | unique' line)" \
+    "$(sed -n 's/^data: //p' all | tail -n 1 | jq -S '{time, interval} | del(.interval.reader_cpu_ns, .interval.length_ns, .time.number)' | jq -c '[paths | map(select(type == "string"))] | unique')"
+check_equal "... messages are those of dpm stats" \
+    "$("$dpm" stats --json alpha 2> /dev/null | jq -c '[.processes[].sent.messages] | sort')" "$(jq -c '[.interval.processes[].so_far.sent.messages] | sort' snapshot)"
+stop
+check_equal "a signal ends it in order, whoever reads" 0 $?
+
+serve playback --speed 100 --no-page alpha
+check_equal "without a page: metrics" 200 "$(status "$url")"
+check_equal "... no page" 404 "$(status "${url%metrics}")"
+check_not "... and no address of one" grep -q 'page of' playback.err
+stop
+"$dpm" live --speed 0 --port 0 alpha 2> err
+check_equal "a speed below 1 is refused" 2 $?
+
+# A page that never reads: more snapshots than the buffers of its socket hold. Others are served meanwhile.
+serve unread --interval 100ms --speed 1 many
+page
+curl -s -o answer -c cookies "$address"
+cat > unread.py << 'END'
+import socket, sys, time
+cookie = next(line.split() for line in open("cookies") if "dpm-live" in line)
+reader = socket.socket()
+reader.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+reader.connect(("127.0.0.1", int(sys.argv[1])))
+reader.sendall(f"GET /events HTTP/1.1\r\nHost: localhost\r\nCookie: {cookie[5]}={cookie[6]}\r\n\r\n".encode())
+time.sleep(300)
+END
+port=${root##*:}
+timeout 300 /usr/bin/python3 unread.py "$port" &
+unread=$!
+is_dropped() {
+    curl -sf "$url" | grep -q '^dpm_live_dropped_readers_total 1$'
+}
+check "a page that never reads loses its connection, and is counted" wait_for 240 is_dropped
+check_equal "... others are served" 200 "$(status -b cookies "$root/snapshot.json")"
+kill $unread
+stop
+
+# A hundred pages, and one more.
+serve crowded alpha
+page
+curl -s -o answer -c cookies "$address"
+: > pages
+for number in $(seq 100); do
+    curl -sN -m 60 -b cookies "$root/events" > "page.$number" &
+    echo $! >> pages
+done
+all_have() {
+    [ "$(grep -l '"last":true' page.* 2> /dev/null | wc -l)" = 100 ]
+}
+check "a hundred pages get the last snapshot" wait_for 50 all_have
+check_equal "... one more does not" 503 "$(status -b cookies "$root/events")"
+check_equal "... metrics are served" 200 "$(status "$url")"
+# shellcheck disable=SC2046 # one word each
+kill $(cat pages)
+stop
+
 # ---- who may read from elsewhere ----
 
 echo "a token that is long enough" > token
@@ -183,5 +312,9 @@ answered() {
     [ "$(status -H 'Authorization: Bearer a token that is long enough' "$url")" = 200 ]
 }
 check "who has it" wait_for 60 answered
+page
+root=$(echo "$root" | sed 's/0\.0\.0\.0/127.0.0.1/')
+check_equal "the page's figures: who does not have the token of the file" 401 "$(status "$root/events")"
+check_equal "... and who has it" 200 "$(status -H 'Authorization: Bearer a token that is long enough' "$root/snapshot.json")"
 stop
 finish

@@ -29,6 +29,11 @@ jq: .[1].interval.processes[] | select(.name | startswith("client")) | .waits_fo
 jq: [.[] | .interval.processes[] | select(.name == "server[200]") | .waited_for_ns] | add | near(.; 290e6)
 jq: [.[] | .interval.programs[] | .sent.messages] | add == 2
 jq: [.[-1].processes[] | .sent.messages] == [1, 1]
+# rows are found again by their keys, which pairs have of both ends; so is what they belong to, and what they did in all
+jq: map(.interval.processes[] | select(.name == "server[200]") | .key) | unique | length == 1
+jq: .[-1].interval as $now | ($now.processes[] | select(.name == "server[200]")) as $server | [$now.pairs[] | select(.to_key == $server.key)] |
+    length == 1 and .[0].from_program == "client" and .[0].to_program == $server.program and .[0].to_machine == $server.machine
+jq: .[-1].interval | (.pairs | map(.so_far.sent.messages) == [1, 1]) and ([.processes[] | .so_far.requests.count] | add) == 1 and (.programs | map(.so_far.sent.bytes) | add) == 30
 $ dpm top --interval 100ms trace
 says: PROCESS CPU WAITED REQ/S P99 SENT/S WAITS FOR
 says: server[200] 0% 100% 0 - 0 (silent)

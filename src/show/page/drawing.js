@@ -56,6 +56,18 @@ function percent(share) {
     return value === 0 ? "0%" : value < 0.1 ? "<0.1%" : value < 9.95 ? `${value.toFixed(1)}%` : `${Math.round(value)}%`;
 }
 
+/* ---- texts ---- */
+
+/* Width of a text in the drawings, roughly: they must not depend on fonts that are there. */
+function textWidth(text) {
+    return [...text].length * 7.2;
+}
+
+function shortText(text, most) {
+    const letters = [...text];
+    return letters.length <= most ? text : `${letters.slice(0, most - 1).join("")}…`;
+}
+
 /* ---- kinds of time ---- */
 
 /* What a thread does comes first in a stack of kinds, what it waits for after it; idle kinds are pale and last. */

@@ -56,16 +56,6 @@ function curve(points) {
     return path;
 }
 
-/* Width of a text in the drawings, roughly: they must not depend on fonts that are there. */
-function textWidth(text) {
-    return [...text].length * 7.2;
-}
-
-function shortText(text, most) {
-    const letters = [...text];
-    return letters.length <= most ? text : `${letters.slice(0, most - 1).join("")}…`;
-}
-
 /* An SVG with boxes and arcs. Boxes: {lines, title, href, class}; arcs: {from, to, lines, title, colour, width, id, href}. */
 function drawGraph(label, boxes, arcs, options) {
     const nodes = boxes.map((box) => ({width: Math.max(...box.lines.map(textWidth)) + 24, height: 14 + 18 * box.lines.length}));

@@ -1,0 +1,241 @@
+/*
+ * live_moments.js: the snapshots of the last ten minutes, as the page keeps them.
+ *
+ *      event --> moment {number, time, seconds, text,
+ *                        nodes: [processes, programs, containers, machines], each {names, values}
+ *                        arcs: {from, to, values}}
+ *
+ * Names are numbers here, and values stand in typed arrays, so that 600 moments of 200 processes take tens of megabytes. The text of a
+ * snapshot, with all that it has, is kept as long as all of them together have at most 64 MiB.
+ */
+const momentsMost = 600;
+const textsMost = 64 * 1024 * 1024;
+
+const nodeFields = ["cpu", "sent", "bytes", "sentSoFar", "bytesSoFar", "queue", "delay", "requests", "p50", "p99"];
+const arcFields = ["sent", "bytes", "sentSoFar", "bytesSoFar", "queue", "delay", "wait", "requests", "p50", "p99"];
+const groupings = ["processes", "programs", "containers", "machines"];
+const quantiles = ["p50", "p99"]; /* of several connections the greatest counts: these have no sum */
+
+/* Processes have keys that stay, and names that may change: redis-server[12] becomes "redis-server *:6379[12]" when there is another. */
+class Names {
+    constructor() {
+        this.list = [];
+        this.numbers = new Map();
+    }
+
+    number(key, name) {
+        let number = this.numbers.get(key);
+        if (number === undefined) {
+            number = this.list.length;
+            this.numbers.set(key, number);
+        }
+        this.list[number] = name;
+        return number;
+    }
+
+    /* A group has no key but its name. */
+    group(name, grouping) {
+        return this.number(`${grouping} ${name}`, name);
+    }
+}
+
+function orNaN(value) {
+    return value ?? NaN;
+}
+
+function nodeValues(row) {
+    return [Math.max(0, (row.cpu_ns ?? 0) - (row.cpu_earlier_ns ?? 0)), row.sent.messages, row.sent.bytes, row.so_far.sent.messages, row.so_far.sent.bytes,
+        orNaN(row.queue?.messages), orNaN(row.queue_delay_ns), orNaN(row.requests?.count), orNaN(row.requests?.p50_ns), orNaN(row.requests?.p99_ns)];
+}
+
+function pairValues(row) {
+    return [row.sent.messages, row.sent.bytes, row.so_far.sent.messages, row.so_far.sent.bytes, NaN, row.queue_delay_ns, row.receiver_wait_ns, NaN, NaN, NaN];
+}
+
+/* Adds the values of another row to some: NaN is what is not known. */
+function addValues(fields, to, from) {
+    fields.forEach((field, i) => {
+        const value = from[i];
+        if (Number.isNaN(value))
+            return;
+        to[i] = Number.isNaN(to[i]) ? value : quantiles.includes(field) ? Math.max(to[i], value) : to[i] + value;
+    });
+}
+
+/* "10.0.0.7:41234" is one of many of 10.0.0.7. */
+function hostOf(address) {
+    return address.replace(/:\d+$/, "");
+}
+
+class Moments {
+    constructor() {
+        this.list = [];
+        this.names = new Names();
+        this.groups = []; /* of the name of a process or peer: [itself, program, container, machine] */
+        this.outside = new Set();
+        this.clients = new Set(); /* "from to", names of processes: who connected to whom */
+        this.textSize = 0;
+    }
+
+    /* The groups of an end of a pair or connection. */
+    end(row, side) {
+        const number = this.names.number(row[`${side}_key`], row[side]);
+        if (row[`${side}_program`] !== undefined)
+            return this.belongs(number, row, `${side}_`);
+        const host = this.names.group(hostOf(row[side]), "outside");
+        this.outside.add(number).add(host);
+        this.groups[number] = [number, host, host, host];
+        return number;
+    }
+
+    belongs(number, row, prefix) {
+        this.groups[number] = [number, ...["program", "container", "machine"].map((grouping, i) => this.names.group(row[prefix + grouping], groupings[i + 1]))];
+        return number;
+    }
+
+    nodesOf(rows, grouping) {
+        const all = new Map(); /* names of groups are cut: two may have the same */
+        for (const row of rows) {
+            const number = grouping === groupings[0] ? this.belongs(this.names.number(row.key, row.name), row, "") : this.names.group(row.name, grouping);
+            const before = all.get(number);
+            if (before)
+                addValues(nodeFields, before, nodeValues(row));
+            else
+                all.set(number, nodeValues(row));
+        }
+        return {names: Int32Array.from(all.keys()), values: Float64Array.from([...all.values()].flat())};
+    }
+
+    arcsOf(interval) {
+        const all = new Map();
+        const add = (from, to, values) => {
+            const key = `${from} ${to}`;
+            const before = all.get(key);
+            if (before)
+                addValues(arcFields, before.values, values);
+            else
+                all.set(key, {from, to, values});
+        };
+        for (const row of interval.pairs)
+            add(this.end(row, "from"), this.end(row, "to"), pairValues(row));
+        for (const row of interval.connections) {
+            const [from, to] = [this.end(row, "from"), this.end(row, "to")];
+            this.clients.add(`${from} ${to}`);
+            add(from, to, [0, 0, 0, 0, row.queue.messages, 0, 0, row.requests.count, orNaN(row.requests.p50_ns), orNaN(row.requests.p99_ns)]);
+        }
+        const list = [...all.values()];
+        return {from: Int32Array.from(list, (arc) => arc.from), to: Int32Array.from(list, (arc) => arc.to), values: Float64Array.from(list.flatMap((arc) => arc.values))};
+    }
+
+    add(number, text) {
+        const {time, interval} = JSON.parse(text);
+        const moment = {number, time: time.elapsed_ns, wall: time.wall_ns, last: time.last, seconds: interval.length_ns / 1e9, text,
+            nodes: groupings.map((table) => this.nodesOf(interval[table], table)), arcs: this.arcsOf(interval),
+            unlisted: {processes: interval.other_processes?.rows ?? 0, pairs: interval.other_pairs?.rows ?? 0},
+            whole: {records: interval.records, lost: interval.lost_so_far, events: interval.events, recorder: interval.recorder_cpu_ns, reader: interval.reader_cpu_ns,
+                machines: interval.machine_states}};
+        this.list.push(moment);
+        this.textSize += text.length;
+        if (this.list.length > momentsMost)
+            this.textSize -= this.list.shift().text?.length ?? 0;
+        for (let i = 0; this.textSize > textsMost && i < this.list.length - 1; i++) {
+            this.textSize -= this.list[i].text?.length ?? 0;
+            this.list[i].text = null;
+        }
+    }
+
+    /* {name: values} of a moment, by one of the groupings. */
+    nodes(moment, group) {
+        const {names, values} = moment.nodes[group];
+        const all = new Map();
+        names.forEach((name, i) => all.set(name, values.subarray(i * nodeFields.length, (i + 1) * nodeFields.length)));
+        return all;
+    }
+
+    /* {"from to": {from, to, values}} of a moment, by one of the groupings. */
+    arcs(moment, group) {
+        const {from, to, values} = moment.arcs;
+        const all = new Map();
+        for (let i = 0; i < from.length; i++) {
+            const [one, other] = [this.groups[from[i]][group], this.groups[to[i]][group]];
+            const own = values.subarray(i * arcFields.length, (i + 1) * arcFields.length);
+            const before = all.get(`${one} ${other}`);
+            if (before)
+                addValues(arcFields, before.values, own);
+            else
+                all.set(`${one} ${other}`, {from: one, to: other, values: group === 0 ? own : own.slice()});
+        }
+        return all;
+    }
+
+    /* Whether a group has connected to another one: "from to". */
+    clientsOf(group) {
+        const all = new Set();
+        for (const key of this.clients) {
+            const [from, to] = key.split(" ").map((end) => this.groups[end][group]);
+            if (from !== to)
+                all.add(`${from} ${to}`);
+        }
+        return all;
+    }
+}
+
+/* ---- metrics ---- */
+
+/* Each is made of the values of a row and the seconds of its interval; NaN: not known. */
+const metrics = [
+    {key: "sent", name: "messages per second", unit: "rate", of: (v, s) => v("sent") / s, sums: true},
+    {key: "bytes", name: "bytes per second", unit: "bytes_rate", of: (v, s) => v("bytes") / s, sums: true},
+    {key: "sentSoFar", name: "messages so far", unit: "count", of: (v) => v("sentSoFar"), sums: true},
+    {key: "bytesSoFar", name: "bytes so far", unit: "bytes", of: (v) => v("bytesSoFar"), sums: true},
+    {key: "size", name: "mean message size", unit: "bytes", of: (v) => v("sent") > 0 ? v("bytes") / v("sent") : NaN},
+    {key: "queue", name: "queue length", unit: "count", of: (v) => v("queue"), sums: true},
+    {key: "wait", name: "receive wait", unit: "share", of: (v, s) => v("wait") / 1e9 / s, sums: true},
+    {key: "delay", name: "queue delay", unit: "share", of: (v, s) => v("delay") / 1e9 / s, sums: true},
+    {key: "requests", name: "requests per second", unit: "rate", of: (v, s) => v("requests") / s, sums: true},
+    {key: "p50", name: "requests, p50", unit: "time", of: (v) => v("p50")},
+    {key: "p99", name: "requests, p99", unit: "time", of: (v) => v("p99")},
+    {key: "cpu", name: "CPU time", unit: "share", of: (v, s) => v("cpu") / 1e9 / s, sums: true},
+];
+
+function metricOf(metric, fields, values, seconds) {
+    const read = (field) => {
+        const index = fields.indexOf(field);
+        return index < 0 ? NaN : values[index];
+    };
+    return values && seconds > 0 ? metric.of(read, seconds) : NaN;
+}
+
+function shortCount(value) {
+    for (const [size, unit] of [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e4, "K"]])
+        if (value >= size)
+            return `${threeDigits(value / (unit === "K" ? 1e3 : size))}${unit}`;
+    return value >= 100 || Number.isInteger(value) ? countText(value) : threeDigits(value);
+}
+
+function plainText(unit, value) {
+    switch (unit) {
+    case "rate":
+        return `${shortCount(value)}/s`;
+    case "bytes_rate":
+        return `${bytesText(Math.round(value))}/s`;
+    case "bytes":
+        return bytesText(Math.round(value));
+    case "share":
+        return percent(value);
+    case "time":
+        return duration(value);
+    default:
+        return shortCount(value);
+    }
+}
+
+/* A value, or by how much it changes in a second. */
+function metricText(metric, value, isChange) {
+    if (Number.isNaN(value))
+        return "–";
+    if (!isChange)
+        return plainText(metric.unit, value);
+    const sign = value > 0 ? "+" : value < 0 ? "−" : "";
+    return `${sign}${plainText(metric.unit, Math.abs(value))} in 1 s`;
+}

@@ -1,0 +1,243 @@
+/*
+ * live_page.js: the page of dpm live: takes snapshots as they come, and draws the moment that is shown: the latest, or one that is held.
+ *
+ *      GET /events --> Moments --> Spots, Curves, Matrix, Details
+ */
+class App {
+    constructor() {
+        const place = (id) => document.getElementById(id);
+        this.place = place;
+        this.moments = new Moments();
+        this.about = {kinds: [], values: [], speed: 0};
+        this.metric = metrics[0];
+        this.isChange = false;
+        this.group = 0;
+        this.find = "";
+        this.hidden = new Set(); /* names, of all groupings */
+        this.seen = groupings.map(() => []); /* names in the order of their appearance */
+        this.chosen = null; /* {group, from, to}: to undefined: a process or group */
+        this.held = null; /* a moment */
+        this.isDue = false;
+        this.spots = new Spots(this, place("spots"));
+        this.curves = new Curves(this, place("curves"));
+        this.matrix = new Matrix(this, place("matrix"));
+        this.details = new Details(this, place("details"));
+        this.listen();
+        this.follow();
+    }
+
+    /* ---- what is shown ---- */
+
+    get moment() {
+        return this.held ?? this.moments.list.at(-1);
+    }
+
+    nameOf(number) {
+        return this.moments.names.list[number];
+    }
+
+    finds(name) {
+        return this.find !== "" && name.toLowerCase().includes(this.find);
+    }
+
+    before() {
+        return this.moments.list[this.moments.list.indexOf(this.moment) - 1];
+    }
+
+    /* The chosen metric of values of this moment, without its change. */
+    valueOf(fields, values) {
+        return metricOf(this.metric, fields, values, this.moment.seconds);
+    }
+
+    /* The same, or its change since the moment before; earlier(moment): the same arc there. */
+    arcValue(arc, earlier) {
+        const value = this.valueOf(arcFields, arc.values);
+        const before = this.before();
+        if (!this.isChange)
+            return value;
+        if (!before)
+            return NaN;
+        return (value - metricOf(this.metric, arcFields, earlier(before)?.values, before.seconds)) / ((this.moment.time - before.time) / 1e9);
+    }
+
+    text(value) {
+        return metricText(this.metric, value, this.isChange);
+    }
+
+    isChosen({from, to}) {
+        return this.chosen !== null && this.chosen.group === this.group && this.chosen.from === from && this.chosen.to === to;
+    }
+
+    /* ---- choices ---- */
+
+    choose({from, to}, group = this.group) {
+        this.chosen = {group, from, to};
+        this.draw();
+    }
+
+    hide(name) {
+        this.hidden.add(name);
+        this.draw();
+    }
+
+    show(name) {
+        this.hidden.delete(name);
+        this.draw();
+    }
+
+    /* A moment by its index; the last one is not held. */
+    hold(index) {
+        const {list} = this.moments;
+        this.held = index >= list.length - 1 ? null : list[Math.max(0, index)];
+        this.draw();
+    }
+
+    step(by) {
+        this.hold(this.moments.list.indexOf(this.moment) + by);
+    }
+
+    toggleHold() {
+        this.held = this.held ? null : this.moments.list.at(-1) ?? null;
+        this.draw();
+    }
+
+    /* ---- the controls ---- */
+
+    listen() {
+        const {place} = this;
+        place("metric").append(...metrics.map((metric) => element("option", {value: metric.key}, metric.name)));
+        const on = (id, event, act) => place(id).addEventListener(event, () => {
+            act(place(id));
+            this.draw();
+        });
+        place("choices").addEventListener("submit", (event) => event.preventDefault());
+        on("metric", "input", (input) => {
+            this.metric = metrics.find((one) => one.key === input.value);
+        });
+        on("derivative", "input", (input) => {
+            this.isChange = input.checked;
+        });
+        on("group", "input", (input) => {
+            this.group = Number(input.value);
+            this.spots.reset();
+        });
+        on("find", "input", (input) => {
+            this.find = input.value.trim().toLowerCase();
+        });
+        on("order", "input", (input) => this.matrix.arrange(input.value));
+        place("hold").addEventListener("click", () => this.toggleHold());
+        place("moment").addEventListener("input", () => this.hold(Number(place("moment").value)));
+        place("closer").addEventListener("click", () => this.spots.zoom(1 / 1.4));
+        place("farther").addEventListener("click", () => this.spots.zoom(1.4));
+        place("fit").addEventListener("click", () => this.spots.showAll());
+        document.addEventListener("keydown", (event) => this.key(event));
+        document.addEventListener("visibilitychange", () => this.draw());
+    }
+
+    key(event) {
+        if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, summary, button, [role=button]") && event.key !== "/")
+            return;
+        if (event.target.matches("input[type=search]"))
+            return;
+        const acts = {" ": () => this.toggleHold(), ArrowLeft: () => this.step(-1), ArrowRight: () => this.step(1), "/": () => this.place("find").focus(),
+            d: () => this.place("derivative").click()};
+        if (acts[event.key]) {
+            event.preventDefault();
+            acts[event.key]();
+        }
+    }
+
+    /* ---- what comes ---- */
+
+    follow() {
+        history.replaceState(null, "", "/"); /* the token is used up */
+        const source = new EventSource("/events");
+        source.addEventListener("about", (event) => this.begin(JSON.parse(event.data)));
+        source.addEventListener("message", (event) => {
+            this.connection = "";
+            this.moments.add(Number(event.lastEventId), event.data);
+            this.draw();
+        });
+        source.addEventListener("error", () => {
+            this.connection = source.readyState === EventSource.CLOSED ? "dpm live refuses this page: open the latest address that it has printed."
+                : "The connection is lost; trying again.";
+            this.place("state").textContent = this.connection;
+        });
+    }
+
+    begin(about) {
+        this.about = about;
+        colourKinds(about.kinds);
+        this.place("subject").textContent = about.subject;
+        document.title = `${about.subject} – dpm live`;
+    }
+
+    /* ---- drawing: once, whatever comes at the same time; a page that is not seen draws nothing ---- */
+
+    draw() {
+        if (this.isDue || document.hidden || this.moments.list.length === 0)
+            return;
+        this.isDue = true;
+        requestAnimationFrame(() => {
+            this.isDue = false;
+            this.drawNow();
+        });
+    }
+
+    drawNow() {
+        if (this.held && !this.moments.list.includes(this.held))
+            this.held = this.moments.list[0];
+        this.sayState();
+        this.spots.update();
+        this.curves.update();
+        this.matrix.update();
+        this.details.update();
+        this.sayHidden();
+    }
+
+    sayState() {
+        const {place, moment, moments: {list}} = this;
+        const latest = list.at(-1);
+        const {whole} = moment;
+        const slider = place("moment"), ago = duration(latest.time - moment.time);
+        slider.max = list.length - 1;
+        slider.value = list.indexOf(moment);
+        place("when").textContent = this.held ? `${ago} ago` : "now";
+        slider.setAttribute("aria-valuetext", place("when").textContent);
+        place("hold").setAttribute("aria-pressed", String(this.held !== null));
+        place("hold").textContent = this.held ? "Go on" : "Hold";
+        const speed = this.about.speed > 0 ? `Playback, ${this.about.speed} times as fast. ` : "";
+        place("state").textContent = this.connection || (this.held ? `Held, at ${duration(moment.time)}.` : latest.last ? "The recording has ended: these are its last figures." : `${speed}Live.`);
+        const perSecond = (value) => moment.seconds > 0 ? value / moment.seconds : 0;
+        place("figures").textContent = `${duration(moment.time)} since it began; ${shortCount(Math.round(perSecond(whole.events)))} events/s, ${countText(whole.lost)} lost. DPM: ` +
+            `${percent(perSecond(whole.recorder + (this.about.speed > 0 ? 0 : whole.reader)) / 1e9)} of a CPU.`;
+        place("machines").textContent = whole.machines.map((one) => `${one.name}${one.cpu_share === null ? "" : `: CPUs ${percent(one.cpu_share)}`}${one.ended && !latest.last ? ", ended" : ""}` +
+            `${one.silent_ns > 20e9 && !one.ended ? `, silent for ${duration(one.silent_ns)}` : ""}`).join("; ");
+        place("spots-note").textContent = `From clients to servers. A box is darker the more it executes; an arc has the colour of its ${this.metric.name}${this.isChange ? ", change per second" : ""}.`;
+    }
+
+    sayScale(most) {
+        const marks = [0.04, 0.25, 1].flatMap((share) => {
+            const sample = element("span", {class: "swatch", "aria-hidden": "true"});
+            sample.style.background = heat(share);
+            return [sample, `${this.text(share * most)} `];
+        });
+        this.place("scale").replaceChildren(...most > 0 ? marks : []);
+    }
+
+    sayHidden() {
+        const chips = [...this.hidden].map((name) => {
+            const chip = element("button", {type: "button", title: "Show again"}, shortText(this.nameOf(name), 24));
+            chip.setAttribute("aria-label", `Show ${this.nameOf(name)} again`);
+            chip.addEventListener("click", () => this.show(name));
+            return chip;
+        });
+        const key = [...this.hidden].join(" ");
+        if (key === this.hiddenShown)
+            return;
+        this.hiddenShown = key;
+        this.place("hidden").replaceChildren(...chips.length > 0 ? ["Hidden: ", ...chips] : []);
+    }
+}
+
+new App();
