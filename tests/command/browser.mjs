@@ -9,33 +9,13 @@
 //      without scripts                       verdict, findings and tables are there
 import fs from "node:fs";
 import {pathToFileURL} from "node:url";
+import {launch} from "./browser_page.mjs";
 
 const [modules, executablePath, ...pages] = process.argv.slice(2);
-const {chromium} = await import(pathToFileURL(`${modules}/playwright-core/index.mjs`));
-const axe = fs.readFileSync(`${modules}/axe-core/axe.min.js`, "utf8");
-const browser = await chromium.launch({executablePath, args: ["--no-sandbox"]});
+const {browser, open: openUrl, violations} = await launch(modules, executablePath, (url) => url.startsWith("file:"));
 
-async function open(file, options) {
-    const context = await browser.newContext(options);
-    context.setDefaultTimeout(600000); // beside load
-    const page = await context.newPage();
-    const said = [];
-    page.on("console", (message) => said.push(message.text()));
-    page.on("pageerror", (error) => said.push(String(error)));
-    page.on("request", (request) => request.url().startsWith("file:") || said.push(`loads ${request.url()}`));
-    await page.goto(pathToFileURL(file).href);
-    return {context, page, said};
-}
-
-// In a world of its own, where the page's policy does not forbid it.
-async function violations(context, page) {
-    const session = await context.newCDPSession(page);
-    const {frameTree} = await session.send("Page.getFrameTree");
-    const {executionContextId} = await session.send("Page.createIsolatedWorld", {frameId: frameTree.frame.id, worldName: "axe"});
-    await session.send("Runtime.evaluate", {expression: axe, contextId: executionContextId});
-    const {result} = await session.send("Runtime.evaluate", {contextId: executionContextId, awaitPromise: true, returnByValue: true,
-        expression: "axe.run(document).then((found) => found.violations.map((one) => `${one.id}: ${one.nodes[0].html.slice(0, 120)}`))"});
-    return result.value;
+function open(file, options) {
+    return openUrl(pathToFileURL(file).href, options);
 }
 
 // axe takes minutes for a large page: one window is enough there.

@@ -9,12 +9,7 @@ long_ones || skip_all "only in ./dev test --all"
 need_programs chromium node npm
 . "$(dirname "$0")/sample.sh"
 
-modules=$build/browser/node_modules
-if [ ! -d "$modules/axe-core" ] || [ ! -d "$modules/playwright-core" ]; then
-    mkdir -p "$build/browser"
-    (cd "$build/browser" && npm install --no-save --no-audit --no-fund playwright-core@1.65.1 axe-core@4.14.1) > npm.out 2>&1 ||
-        skip_all "npm: $(tail -n 1 npm.out)"
-fi
+. "$here/browser_modules.sh"
 
 # ---- pages ----
 

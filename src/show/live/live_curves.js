@@ -14,7 +14,8 @@ const curveColours = 8;
 class Curves {
     constructor(app, root) {
         this.app = app;
-        this.kept = []; /* {name, group, from, to, metric, isChange} */
+        this.known = new Map(); /* values of what was drawn before, by moments */
+        this.kept = []; /* {group, from, to, metric, isChange} */
         this.notes = element("ul", {class: "curve-names"});
         this.area = element("div");
         root.append(this.notes, this.area);
@@ -41,26 +42,43 @@ class Curves {
 
     name(curve) {
         const {app} = this;
-        const what = curve.from === undefined ? "All" : [curve.from, curve.to].filter((end) => end !== undefined).map((end) => app.nameOf(end)).join(" to ");
+        const what = curve.from === undefined ? curve.metric.sums ? "All" : "Choose an arc, a cell or a box" : [curve.from, curve.to].filter((end) => end !== undefined).map((end) => app.nameOf(end)).join(" to ");
         return `${what}: ${curve.metric.name}${curve.isChange ? ", change per second" : ""}`;
     }
 
-    /* The values of a curve, one for each moment. Without a name: of all pairs, or of CPU time, of all processes. */
+    /* The values of a curve, one for each moment. */
     values(curve) {
-        const {moments} = this.app;
-        const values = moments.list.map((moment) => {
-            const ofNodes = curve.metric.key === "cpu";
-            if (curve.from === undefined) {
-                const all = ofNodes ? [...moments.nodes(moment, 0).values()] : [...moments.arcs(moment, 0).values()].map((arc) => arc.values);
-                return all.reduce((sum, one) => {
-                    const value = curve.metric.sums ? metricOf(curve.metric, ofNodes ? nodeFields : arcFields, one, moment.seconds) : NaN;
-                    return Number.isNaN(value) ? sum : (Number.isNaN(sum) ? 0 : sum) + value;
-                }, NaN);
-            }
-            const row = curve.to === undefined ? moments.nodes(moment, curve.group).get(curve.from) : moments.arcs(moment, curve.group).get(`${curve.from} ${curve.to}`)?.values;
-            return metricOf(curve.metric, curve.to === undefined ? nodeFields : arcFields, row, moment.seconds);
+        const {list} = this.app.moments;
+        const key = [curve.group, curve.from, curve.to, curve.metric.key].join(" ");
+        const known = this.known.get(key) ?? new WeakMap();
+        if (this.known.size > 100)
+            this.known.clear();
+        this.known.set(key, known);
+        const values = list.map((moment) => {
+            if (!known.has(moment))
+                known.set(moment, curve.from === undefined ? this.sumAt(curve.metric, moment) : this.valueAt(curve, moment));
+            return known.get(moment);
         });
-        return curve.isChange ? values.map((value, i) => i === 0 ? NaN : (value - values[i - 1]) / ((moments.list[i].time - moments.list[i - 1].time) / 1e9)) : values;
+        return curve.isChange ? values.map((value, i) => i === 0 ? NaN : (value - values[i - 1]) / ((list[i].time - list[i - 1].time) / 1e9)) : values;
+    }
+
+    valueAt({group, from, to, metric}, moment) {
+        const {moments} = this.app;
+        return to === undefined ? metricOf(metric, nodeFields, moments.nodes(moment, group).get(from), moment.seconds)
+            : metricOf(metric, arcFields, moments.arcs(moment, group).get(`${from} ${to}`)?.values, moment.seconds);
+    }
+
+    /* Of all pairs; or of all processes, whose CPU time no pair has. */
+    sumAt(metric, moment) {
+        if (!metric.sums)
+            return NaN;
+        const {moments} = this.app;
+        const fields = metric.key === "cpu" ? nodeFields : arcFields;
+        const rows = metric.key === "cpu" ? [...moments.nodes(moment, 0).values(), moment.rest.nodes[0].values]
+            : [...[...moments.arcs(moment, 0).values()].map((arc) => arc.values), moment.rest.arcs];
+        const sum = new Array(fields.length).fill(NaN);
+        rows.forEach((values) => addValues(fields, sum, values));
+        return metricOf(metric, fields, sum, moment.seconds);
     }
 
     update() {
@@ -109,7 +127,8 @@ class Curves {
                 picture.append(shape("path", {d: this.line(curve.values, list, x, y), class: `curve curve-${curve.index % curveColours}`, "data-name": this.name(curve)}));
             if (least < 0)
                 picture.append(shape("line", {x1: 0, x2: curveWidth, y1: y(0), y2: y(0), class: "grid"}));
-            figures.append(element("span", {}, `${least < 0 ? `${metricText(own[0].metric, least, own[0].isChange)} to ` : ""}${metricText(own[0].metric, most, own[0].isChange)}${row < units.length - 1 ? "; " : ""}`));
+            if (own.some((curve) => curve.values.some(Number.isFinite)))
+                figures.append(element("span", {}, `${least < 0 ? `${metricText(own[0].metric, least, own[0].isChange)} to ` : ""}${metricText(own[0].metric, most, own[0].isChange)}${row < units.length - 1 ? "; " : ""}`));
         });
         if (at >= 0)
             picture.append(shape("line", {x1: x(list[at].time), x2: x(list[at].time), y1: 0, y2: curveHeight, class: "cursor"}));

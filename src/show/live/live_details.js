@@ -48,7 +48,7 @@ class Details {
             const isIt = (row) => this.isEnd(row.from_key, from) && this.isEnd(row.to_key, to);
             const pairs = interval.pairs.filter(isIt), connections = interval.connections.filter(isIt);
             pairs.forEach((row) => found.push(this.table(row, `${row.from} to ${row.to}`, pairs.length === 1)));
-            connections.forEach((row) => found.push(this.table(row, `${row.kind} ${row.address}`, false)));
+            connections.forEach((row) => found.push(this.table(row, `${row.from} to ${row.to}: ${row.kind} ${row.address}`, false)));
         }
         return found.length > 0 ? found : [element("p", {class: "note"}, "There are no values of this moment: it has not begun, has ended, or is one of the others.")];
     }
@@ -65,7 +65,7 @@ class Details {
 
     table(row, title, isOpen) {
         const body = element("tbody");
-        const add = (name, value, so_far) => body.append(element("tr", {}, element("th", {scope: "row"}, name), element("td", {class: "figures"}, value), element("td", {class: "figures"}, so_far)));
+        const add = (name, value, so_far) => body.append(element("tr", {class: /[1-9–]/.test(value + so_far) ? null : "nothing"}, element("th", {scope: "row"}, name), element("td", {class: "figures"}, value), element("td", {class: "figures"}, so_far)));
         const at = (object, key) => key.split(".").reduce((inner, part) => inner?.[part], object);
         for (const {key, unit, meaning} of this.app.about.values) {
             const value = at(row, key);

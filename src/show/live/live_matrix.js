@@ -87,12 +87,12 @@ class Matrix {
     }
 
     say(shown, all) {
-        const {unlisted} = this.app.moment;
+        const {pairs} = this.app.moment.rest;
         const notes = [shown === 0 ? "Nobody has sent anything yet." : "Rows send, columns receive; a stronger colour is more."];
         if (all > shown)
             notes.push(`${countText(all - shown)} of ${countText(all)} are not shown: group them, or find one.`);
-        if (unlisted.pairs > 0)
-            notes.push(`${countText(unlisted.pairs)} pairs with fewer messages are left out of this moment.`);
+        if (pairs > 0)
+            notes.push(`${countText(pairs)} pairs with fewer messages are left out of this moment.`);
         document.getElementById("matrix-note").textContent = notes.join(" ");
     }
 
@@ -121,7 +121,7 @@ class Matrix {
             body.append(row);
         }
         const table = element("table", {class: "matrix", role: "grid", "aria-label": "Matrix: from rows to columns"}, element("thead", {}, head), body);
-        const box = wide("Matrix", table);
+        const box = wide("Rows and columns", table);
         box.removeAttribute("tabindex"); /* its cells are reached instead */
         this.root.replaceChildren(box);
         const first = this.cells.get(focused) ?? this.cells.values().next().value;
@@ -138,6 +138,7 @@ class Matrix {
         const [from, to] = cell.dataset.key.split(" ").map(Number);
         const share = most > 0 && value !== null && !Number.isNaN(value) ? Math.abs(value) / most : 0;
         cell.style.background = share > 0 ? `color-mix(in srgb, var(--blue) ${(8 + 40 * Math.sqrt(share)).toFixed(0)}%, var(--paper))` : "";
+        cell.classList.toggle("nothing", share === 0);
         cell.classList.toggle("chosen", app.isChosen({from, to}));
         if (text !== "")
             cell.title = `${cell.dataset.ends}: ${app.metric.name} ${text}`;

@@ -39,6 +39,8 @@ class Names {
     }
 }
 
+const unknownClients = "unmonitored clients"; /* of which only requests are counted, together */
+
 function orNaN(value) {
     return value ?? NaN;
 }
@@ -52,10 +54,14 @@ function pairValues(row) {
     return [row.sent.messages, row.sent.bytes, row.so_far.sent.messages, row.so_far.sent.bytes, NaN, row.queue_delay_ns, row.receiver_wait_ns, NaN, NaN, NaN];
 }
 
+function connectionValues(row) {
+    return [0, 0, 0, 0, row.queue.messages, 0, 0, row.requests.count, orNaN(row.requests.p50_ns), orNaN(row.requests.p99_ns)];
+}
+
 /* Adds the values of another row to some: NaN is what is not known. */
 function addValues(fields, to, from) {
     fields.forEach((field, i) => {
-        const value = from[i];
+        const value = from[i] ?? NaN;
         if (Number.isNaN(value))
             return;
         to[i] = Number.isNaN(to[i]) ? value : quantiles.includes(field) ? Math.max(to[i], value) : to[i] + value;
@@ -74,6 +80,7 @@ class Moments {
         this.groups = []; /* of the name of a process or peer: [itself, program, container, machine] */
         this.outside = new Set();
         this.clients = new Set(); /* "from to", names of processes: who connected to whom */
+        this.peers = new Set(); /* "outside inside": what has sent or received, wherever it connected */
         this.textSize = 0;
     }
 
@@ -82,7 +89,9 @@ class Moments {
         const number = this.names.number(row[`${side}_key`], row[side]);
         if (row[`${side}_program`] !== undefined)
             return this.belongs(number, row, `${side}_`);
-        const host = this.names.group(hostOf(row[side]), "outside");
+        if (row[side] === "unknown")
+            this.names.list[number] = unknownClients;
+        const host = this.names.group(hostOf(this.names.list[number]), "outside");
         this.outside.add(number).add(host);
         this.groups[number] = [number, host, host, host];
         return number;
@@ -116,22 +125,37 @@ class Moments {
             else
                 all.set(key, {from, to, values});
         };
-        for (const row of interval.pairs)
-            add(this.end(row, "from"), this.end(row, "to"), pairValues(row));
+        for (const row of interval.pairs) {
+            const [from, to] = [this.end(row, "from"), this.end(row, "to")];
+            add(from, to, pairValues(row));
+            if (this.outside.has(from) !== this.outside.has(to))
+                this.peers.add(this.outside.has(from) ? `${from} ${to}` : `${to} ${from}`);
+        }
         for (const row of interval.connections) {
             const [from, to] = [this.end(row, "from"), this.end(row, "to")];
             this.clients.add(`${from} ${to}`);
-            add(from, to, [0, 0, 0, 0, row.queue.messages, 0, 0, row.requests.count, orNaN(row.requests.p50_ns), orNaN(row.requests.p99_ns)]);
+            add(from, to, connectionValues(row));
         }
         const list = [...all.values()];
         return {from: Int32Array.from(list, (arc) => arc.from), to: Int32Array.from(list, (arc) => arc.to), values: Float64Array.from(list.flatMap((arc) => arc.values))};
+    }
+
+    /* Sums of the rows that a snapshot leaves out. */
+    restOf(interval) {
+        const arcs = new Array(arcFields.length).fill(NaN);
+        if (interval.other_pairs)
+            addValues(arcFields, arcs, pairValues(interval.other_pairs));
+        if (interval.other_connections)
+            addValues(arcFields, arcs, connectionValues(interval.other_connections));
+        const nodes = groupings.map((table) => interval[`other_${table}`]).map((row) => ({count: row?.rows ?? 0, values: row ? nodeValues(row) : []}));
+        return {nodes, arcs, pairs: interval.other_pairs?.rows ?? 0};
     }
 
     add(number, text) {
         const {time, interval} = JSON.parse(text);
         const moment = {number, time: time.elapsed_ns, wall: time.wall_ns, last: time.last, seconds: interval.length_ns / 1e9, text,
             nodes: groupings.map((table) => this.nodesOf(interval[table], table)), arcs: this.arcsOf(interval),
-            unlisted: {processes: interval.other_processes?.rows ?? 0, pairs: interval.other_pairs?.rows ?? 0},
+            rest: this.restOf(interval),
             whole: {records: interval.records, lost: interval.lost_so_far, events: interval.events, recorder: interval.recorder_cpu_ns, reader: interval.reader_cpu_ns,
                 machines: interval.machine_states}};
         this.list.push(moment);
@@ -168,14 +192,17 @@ class Moments {
         return all;
     }
 
-    /* Whether a group has connected to another one: "from to". */
+    /* Which group has connected to another one: "from to". Connections of unmonitored clients are one row: so an unmonitored peer is
+     * a client unless something has connected to it. */
     clientsOf(group) {
         const all = new Set();
-        for (const key of this.clients) {
+        const add = (key) => {
             const [from, to] = key.split(" ").map((end) => this.groups[end][group]);
-            if (from !== to)
+            if (from !== to && !all.has(`${to} ${from}`))
                 all.add(`${from} ${to}`);
-        }
+        };
+        this.clients.forEach(add);
+        this.peers.forEach(add);
         return all;
     }
 }

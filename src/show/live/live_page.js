@@ -156,6 +156,8 @@ class App {
         source.addEventListener("message", (event) => {
             this.connection = "";
             this.moments.add(Number(event.lastEventId), event.data);
+            if (this.moments.list.length === 1)
+                this.groupAtFirst();
             this.draw();
         });
         source.addEventListener("error", () => {
@@ -163,6 +165,14 @@ class App {
                 : "The connection is lost; trying again.";
             this.place("state").textContent = this.connection;
         });
+    }
+
+    /* Many processes are seen by their programs. */
+    groupAtFirst() {
+        if (this.moments.list[0].nodes[0].names.length > spotsMost) {
+            this.group = 1;
+            this.place("group").value = "1";
+        }
     }
 
     begin(about) {

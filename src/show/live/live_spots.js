@@ -52,8 +52,15 @@ class Places {
             const after = (servers.get(name) ?? []).map((server) => this.at.get(server)?.tier).filter((tier) => tier !== undefined);
             return before.length > 0 ? Math.max(...before) + 1 : after.length > 0 ? Math.min(...after) - 1 : 0;
         };
-        const tiers = names.map((name) => [name, tierOf(name, new Set())]);
-        tiers.forEach(([name, tier]) => this.place(name, tier));
+        const tiers = new Map(names.map((name) => [name, tierOf(name, new Set())]));
+        const rowBy = (name) => { /* near those that call it, or that it calls: fewer arcs cross */
+            const rows = [...clients.get(name) ?? [], ...servers.get(name) ?? []].map((other) => this.at.get(other)?.row).filter((row) => row !== undefined);
+            return rows.length > 0 ? rows.reduce((sum, row) => sum + row, 0) / rows.length : Infinity;
+        };
+        for (const tier of [...new Set(tiers.values())].sort((a, b) => a - b)) {
+            const own = names.filter((name) => tiers.get(name) === tier).map((name) => [name, rowBy(name)]);
+            own.sort((a, b) => a[1] === b[1] ? 0 : a[1] - b[1]).forEach(([name]) => this.place(name, tier));
+        }
     }
 }
 
@@ -75,7 +82,7 @@ class Spots {
         this.labels = shape("g", {"aria-hidden": "true"});
         this.nodes = shape("g");
         this.picture = shape("svg", {class: "graph spots", role: "group", "aria-label": "Hot spots"}, this.lines, this.labels, this.nodes);
-        this.root.replaceChildren(wide("Hot spots", this.picture));
+        this.root.replaceChildren(wide("Boxes and arcs", this.picture));
         this.view = null;
     }
 
@@ -86,7 +93,7 @@ class Spots {
         const traffic = new Map();
         for (const {from, to, values} of arcs.values())
             for (const end of [from, to])
-                traffic.set(end, (traffic.get(end) ?? 0) + (values[0] > 0 ? values[0] : 0));
+                traffic.set(end, (traffic.get(end) ?? 0) + values[0] + (values[arcFields.indexOf("requests")] || 0));
         for (const [name, values] of nodes)
             if (values[0] / 1e9 >= 0.01 * this.app.moment.seconds)
                 traffic.set(name, (traffic.get(name) ?? 0) + 1);
@@ -115,7 +122,9 @@ class Spots {
                 others++;
                 addValues(nodeFields, rest, values);
             }
-        others += this.app.group === 0 ? this.app.moment.unlisted.processes : 0;
+        const {count, values: unlisted} = this.app.moment.rest.nodes[this.app.group];
+        others += count;
+        addValues(nodeFields, rest, unlisted);
         if (others > 0 && !this.boxes.has("others"))
             this.boxes.set("others", this.makeBox("others", {tier: 0, row: -1.2}));
         for (const [name, box] of this.boxes)
@@ -145,14 +154,13 @@ class Spots {
     fillBox(box, name, values, others) {
         const {app} = this;
         const share = metricOf(metrics.find((one) => one.key === "cpu"), nodeFields, values, app.moment.seconds);
-        const what = name === "others" ? `${countText(others)} others` : app.nameOf(name);
+        const what = name === "others" ? `${countText(others)} ${others === 1 ? "other" : "others"}` : app.nameOf(name);
         const isOutside = name !== "others" && app.moments.outside.has(name);
         const says = isOutside ? "unmonitored" : Number.isNaN(share) ? "–" : `CPU ${percent(share)}`;
         const shown = app.valueOf(nodeFields, values);
         const metric = app.metric.key === "cpu" || Number.isNaN(shown) ? "" : `, ${app.metric.name} ${app.text(shown)}`;
         box.second.textContent = says;
         box.title.textContent = `${what}: ${says}${metric}`;
-        box.group.setAttribute("aria-label", box.title.textContent);
         box.rect.style.fill = Number.isNaN(share) || share === 0 ? "" : `color-mix(in srgb, var(--blue) ${(8 + 42 * Math.min(1, share)).toFixed(0)}%, var(--paper))`;
         if (name === "others")
             box.first.textContent = what;
@@ -232,10 +240,9 @@ class Spots {
         arc.line.style.stroke = isQuiet ? "var(--line)" : heat(share);
         arc.line.style.strokeWidth = `${(isQuiet ? 1 : 1.2 + 3.8 * Math.sqrt(share)).toFixed(2)}px`;
         arc.title.textContent = `${what}: ${app.metric.name} ${app.text(value)}`;
-        arc.group.setAttribute("aria-label", arc.title.textContent);
         arc.group.dataset.ends = what;
         arc.text.textContent = isLabelled && !isQuiet ? app.text(value) : "";
-        const isHidden = app.hidden.has(arc.from) || app.hidden.has(arc.to);
+        const isHidden = app.hidden.has(arc.from) || app.hidden.has(arc.to) || (isQuiet && (arc.from === "others" || arc.to === "others"));
         arc.group.style.display = arc.text.style.display = isHidden ? "none" : "";
         arc.group.classList.toggle("chosen", app.isChosen(arc));
     }
@@ -253,8 +260,9 @@ class Spots {
         const all = this.extent();
         const [x, y, width, height] = this.view ?? all;
         this.picture.setAttribute("viewBox", `${x.toFixed(1)} ${y.toFixed(1)} ${width.toFixed(1)} ${height.toFixed(1)}`);
-        this.picture.setAttribute("width", all[2]); /* as large as it is read well; the box around it scrolls */
-        this.picture.setAttribute("height", all[3]);
+        const scale = Math.min(1, Math.max(0.75, this.root.clientWidth / all[2])); /* as small as it can be read; the box around it scrolls */
+        this.picture.setAttribute("width", Math.round(all[2] * scale));
+        this.picture.setAttribute("height", Math.round(all[3] * scale));
     }
 
     /* By a factor, about a point of the picture. */
