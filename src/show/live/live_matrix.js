@@ -105,12 +105,12 @@ class Matrix {
             return;
         }
         const head = element("tr", {}, element("th", {scope: "col"}, "from \\ to"),
-            ...names.map((to) => element("th", {scope: "col", class: "column", title: app.nameOf(to)}, element("span", {}, shortText(app.nameOf(to), 24)))));
+            ...names.map((to) => element("th", {scope: "col", class: "column", title: app.nameOf(to)}, element("span", {}, shortName(app.nameOf(to), 24)))));
         const body = element("tbody");
         for (const from of names) {
             const hide = element("button", {type: "button", class: "hide", "aria-label": `Hide ${app.nameOf(from)}`, title: "Hide"}, "×");
             hide.addEventListener("click", () => app.hide(from));
-            const row = element("tr", {}, element("th", {scope: "row", title: app.nameOf(from)}, shortText(app.nameOf(from), 30), " ", hide));
+            const row = element("tr", {}, element("th", {scope: "row", title: app.nameOf(from)}, shortName(app.nameOf(from), 30), " ", hide));
             for (const to of names) {
                 const cell = element("td", {class: "figures", tabindex: "-1", "data-key": `${from} ${to}`});
                 cell.dataset.ends = `${app.nameOf(from)} to ${app.nameOf(to)}`;

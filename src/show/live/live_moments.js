@@ -207,6 +207,12 @@ class Moments {
     }
 }
 
+/* A name that fits: what is too long loses its middle, but not "[4711]@web1" at its end. */
+function shortName(name, most) {
+    const end = /\[\d+\](?:@.*)?$|@[^@]*$/.exec(name)?.[0] ?? "";
+    return name.length <= most || end.length > most - 4 ? shortText(name, most) : shortText(name.slice(0, name.length - end.length), most - end.length) + end;
+}
+
 /* ---- metrics ---- */
 
 /* Each is made of the values of a row and the seconds of its interval; NaN: not known. */

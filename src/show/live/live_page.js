@@ -17,6 +17,7 @@ class App {
         this.seen = groupings.map(() => []); /* names in the order of their appearance */
         this.chosen = null; /* {group, from, to}: to undefined: a process or group */
         this.held = null; /* a moment */
+        this.connection = ""; /* what is wrong with it */
         this.isDue = false;
         this.spots = new Spots(this, place("spots"));
         this.curves = new Curves(this, place("curves"));
@@ -163,7 +164,7 @@ class App {
         source.addEventListener("error", () => {
             this.connection = source.readyState === EventSource.CLOSED ? "dpm live refuses this page: open the latest address that it has printed."
                 : "The connection is lost; trying again.";
-            this.place("state").textContent = this.connection;
+            this.say(this.connection);
         });
     }
 
@@ -205,6 +206,13 @@ class App {
         this.sayHidden();
     }
 
+    /* Once: screen readers read each change. */
+    say(text) {
+        const state = this.place("state");
+        if (state.textContent !== text)
+            state.textContent = text;
+    }
+
     sayState() {
         const {place, moment, moments: {list}} = this;
         const latest = list.at(-1);
@@ -217,7 +225,7 @@ class App {
         place("hold").setAttribute("aria-pressed", String(this.held !== null));
         place("hold").textContent = this.held ? "Go on" : "Hold";
         const speed = this.about.speed > 0 ? `Playback, ${this.about.speed} times as fast. ` : "";
-        place("state").textContent = this.connection || (this.held ? `Held, at ${duration(moment.time)}.` : latest.last ? "The recording has ended: these are its last figures." : `${speed}Live.`);
+        this.say(this.connection || (this.held ? `Held, at ${duration(moment.time)}.` : latest.last ? "The recording has ended: these are its last figures." : `${speed}Live.`));
         const perSecond = (value) => moment.seconds > 0 ? value / moment.seconds : 0;
         place("figures").textContent = `${duration(moment.time)} since it began; ${shortCount(Math.round(perSecond(whole.events)))} events/s, ${countText(whole.lost)} lost. DPM: ` +
             `${percent(perSecond(whole.recorder + (this.about.speed > 0 ? 0 : whole.reader)) / 1e9)} of a CPU.`;
@@ -237,7 +245,7 @@ class App {
 
     sayHidden() {
         const chips = [...this.hidden].map((name) => {
-            const chip = element("button", {type: "button", title: "Show again"}, shortText(this.nameOf(name), 24));
+            const chip = element("button", {type: "button", title: "Show again"}, shortName(this.nameOf(name), 24));
             chip.setAttribute("aria-label", `Show ${this.nameOf(name)} again`);
             chip.addEventListener("click", () => this.show(name));
             return chip;
