@@ -39,7 +39,7 @@ class Names {
     }
 }
 
-const unknownClients = "unmonitored clients"; /* of which only requests are counted, together */
+const unknownPeers = "unmonitored peers"; /* of which only requests are counted, together */
 
 function orNaN(value) {
     return value ?? NaN;
@@ -68,9 +68,9 @@ function addValues(fields, to, from) {
     });
 }
 
-/* "10.0.0.7:41234" is one of many of 10.0.0.7. */
+/* "10.0.0.7:41234" is one of many of 10.0.0.7; "socket#4711" one of many sockets. */
 function hostOf(address) {
-    return address.replace(/:\d+$/, "");
+    return address.replace(/:\d+$/, "").replace(/^(\w+)#\d+$/, "unmonitored $1s");
 }
 
 class Moments {
@@ -90,7 +90,7 @@ class Moments {
         if (row[`${side}_program`] !== undefined)
             return this.belongs(number, row, `${side}_`);
         if (row[side] === "unknown")
-            this.names.list[number] = unknownClients;
+            this.names.list[number] = unknownPeers;
         const host = this.names.group(hostOf(this.names.list[number]), "outside");
         this.outside.add(number).add(host);
         this.groups[number] = [number, host, host, host];

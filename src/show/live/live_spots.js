@@ -12,6 +12,7 @@ const boxWidth = 168;
 const boxHeight = 38;
 const tierWidth = 290;
 const rowHeight = 62;
+const quietMoments = 60; /* then a box gives its place to another one, if all are taken */
 const labelsMost = 16; /* arcs; more would hide each other's figures */
 
 /* 0: violet, 1: red. */
@@ -22,18 +23,29 @@ function heat(share) {
 /* Where boxes are, for one grouping: they never move. */
 class Places {
     constructor() {
-        this.at = new Map(); /* name -> {tier, row} */
-        this.rows = new Map(); /* tier -> rows that are taken */
+        this.at = new Map(); /* name -> {tier, row, busy: the number of the latest moment in which it did anything} */
+        this.rows = new Map(); /* tier -> rows that are or were taken */
+        this.free = new Map(); /* tier -> those that were given back */
     }
 
-    place(name, tier) {
-        const row = this.rows.get(tier) ?? 0;
-        this.rows.set(tier, row + 1);
-        this.at.set(name, {tier, row});
+    place(name, tier, busy) {
+        const row = this.free.get(tier)?.pop() ?? this.rows.get(tier) ?? 0;
+        this.rows.set(tier, Math.max(row + 1, this.rows.get(tier) ?? 0));
+        this.at.set(name, {tier, row, busy});
     }
 
-    /* Places new ones; `calls` are the connections: "client server". */
-    add(names, calls) {
+    /* Takes up to so many places from those that have been quiet for longest. Returns their names. */
+    release(count, now, isWanted) {
+        const quiet = [...this.at].filter(([name, place]) => now - place.busy >= quietMoments && !isWanted(name)).sort((a, b) => a[1].busy - b[1].busy).slice(0, count);
+        for (const [name, {tier, row}] of quiet) {
+            this.at.delete(name);
+            this.free.set(tier, [...this.free.get(tier) ?? [], row].sort((a, b) => b - a));
+        }
+        return quiet.map(([name]) => name);
+    }
+
+    /* Places new ones; `calls` are the connections: "client server"; `now`: the number of this moment. */
+    add(names, calls, now) {
         const fresh = new Set(names);
         const servers = new Map(), clients = new Map();
         for (const call of calls) {
@@ -59,7 +71,7 @@ class Places {
         };
         for (const tier of [...new Set(tiers.values())].sort((a, b) => a - b)) {
             const own = names.filter((name) => tiers.get(name) === tier).map((name) => [name, rowBy(name)]);
-            own.sort((a, b) => a[1] === b[1] ? 0 : a[1] - b[1]).forEach(([name]) => this.place(name, tier));
+            own.sort((a, b) => a[1] === b[1] ? 0 : a[1] - b[1]).forEach(([name]) => this.place(name, tier, now));
         }
     }
 }
@@ -104,11 +116,33 @@ class Spots {
         const {group, moment} = this.app;
         const places = this.places[group];
         const nodes = this.app.moments.nodes(moment, group), arcs = this.app.moments.arcs(moment, group);
-        const fresh = this.busy(nodes, arcs).filter((name) => !places.at.has(name)).slice(0, spotsMost - 1 - places.at.size);
-        places.add(fresh, this.app.moments.clientsOf(group));
+        this.takePlaces(places, this.busy(nodes, arcs), moment.number);
         this.drawBoxes(places, nodes);
         this.drawArcs(places, arcs);
         this.fit();
+    }
+
+    takePlaces(places, busy, now) {
+        const {app} = this;
+        for (const name of busy)
+            if (places.at.has(name))
+                places.at.get(name).busy = Math.max(places.at.get(name).busy, now);
+        const fresh = busy.filter((name) => !places.at.has(name)), free = spotsMost - 1 - places.at.size;
+        if (fresh.length > free && !app.held)
+            for (const name of places.release(fresh.length - free, now, (one) => app.isChosen({from: one})))
+                this.remove(name);
+        places.add(fresh.slice(0, spotsMost - 1 - places.at.size), app.moments.clientsOf(app.group), now);
+    }
+
+    remove(name) {
+        this.boxes.get(name)?.group.remove();
+        this.boxes.delete(name);
+        for (const [key, arc] of this.arcs)
+            if (arc.from === name || arc.to === name) {
+                arc.group.remove();
+                arc.text.remove();
+                this.arcs.delete(key);
+            }
     }
 
     drawBoxes(places, nodes) {
