@@ -180,18 +180,27 @@ static enum MHD_Result answer_metrics(struct live_server *server, struct MHD_Con
 
 /* ---- the page ---- */
 
+/* The port, which is part of it, is known after the library's thread has begun. */
+static void copy_cookie_name(struct live_server *server, char name[COOKIE_NAME_SIZE])
+{
+    pthread_mutex_lock(&server->mutex);
+    memcpy(name, server->cookie_name, COOKIE_NAME_SIZE);
+    pthread_mutex_unlock(&server->mutex);
+}
+
 static enum MHD_Result send_document(struct live_server *server, struct MHD_Connection *connection,
                                      bool sets_cookie)
 {
-    char cookie[sizeof(server->cookie_name) + LIVE_SECRET_SIZE + 48];
+    char name[COOKIE_NAME_SIZE], cookie[COOKIE_NAME_SIZE + LIVE_SECRET_SIZE + 48];
     struct MHD_Response *response = mhd.create_response_from_buffer(
         strlen(live_page), (void *)(uintptr_t)live_page, MHD_RESPMEM_PERSISTENT);
 
     if (response == NULL)
         return MHD_NO;
     if (sets_cookie) {
-        snprintf(cookie, sizeof(cookie), "%s=%s; Path=/; HttpOnly; SameSite=Strict",
-                 server->cookie_name, server->access.cookie);
+        copy_cookie_name(server, name);
+        snprintf(cookie, sizeof(cookie), "%s=%s; Path=/; HttpOnly; SameSite=Strict", name,
+                 server->access.cookie);
         add_header(response, "Set-Cookie", cookie);
         explicit_bzero(cookie, sizeof(cookie));
     }
@@ -226,11 +235,12 @@ static bool redeem(struct live_server *server, struct MHD_Connection *connection
     return is_right;
 }
 
-static bool may_see(const struct live_server *server, struct MHD_Connection *connection)
+static bool may_see(struct live_server *server, struct MHD_Connection *connection)
 {
-    const char *cookie =
-        mhd.lookup_connection_value(connection, MHD_COOKIE_KIND, server->cookie_name);
+    char name[COOKIE_NAME_SIZE];
 
+    copy_cookie_name(server, name);
+    const char *cookie = mhd.lookup_connection_value(connection, MHD_COOKIE_KIND, name);
     return live_access_is(cookie, server->access.cookie) ||
            live_access_has_token(&server->access,
                                  live_header(connection, MHD_HTTP_HEADER_AUTHORIZATION));
@@ -347,8 +357,9 @@ static int listen_at(struct live_server *server, const struct sockaddr *address,
         MHD_OPTION_NOTIFY_COMPLETED, live_reader_completed, server, MHD_OPTION_NOTIFY_CONNECTION,
         live_reader_connected, server, MHD_OPTION_END);
     if (server->daemon != NULL) {
-        snprintf(server->cookie_name, sizeof(server->cookie_name), "dpm-live-%u",
-                 port_of(server->daemon));
+        pthread_mutex_lock(&server->mutex);
+        snprintf(server->cookie_name, COOKIE_NAME_SIZE, "dpm-live-%u", port_of(server->daemon));
+        pthread_mutex_unlock(&server->mutex);
         return 0;
     }
     int error = errno == 0 ? EIO : errno;

@@ -46,6 +46,7 @@ int live_library_load(struct problem *problem);
 #define STREAMS_MOST     100          /* so that others are always answered */
 #define PATIENCE         10000000000u /* ns */
 #define BLOCK            16384
+#define COOKIE_NAME_SIZE 32
 
 /* A text that several answers may share. */
 struct page {
@@ -85,7 +86,7 @@ struct live_server {
     pthread_cond_t changed;
     bool ends;
     struct live_access access;
-    char cookie_name[32];
+    char cookie_name[COOKIE_NAME_SIZE];
     struct reader readers[CONNECTIONS_MOST];
     struct page *pages[LIVE_FORMATS];    /* NULL: there is none yet */
     struct page *about;                  /* NULL: there is no page for browsers */

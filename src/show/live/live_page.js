@@ -225,7 +225,7 @@ class App {
         place("hold").setAttribute("aria-pressed", String(this.held !== null));
         place("hold").textContent = this.held ? "Go on" : "Hold";
         const speed = this.about.speed > 0 ? `Playback, ${this.about.speed} times as fast. ` : "";
-        this.say(this.connection || (this.held ? `Held, at ${duration(moment.time)}.` : latest.last ? "The recording has ended: these are its last figures." : `${speed}Live.`));
+        this.say(this.connection || (this.held ? `Held, at ${duration(moment.time)} (${new Date(moment.wall / 1e6).toLocaleTimeString("en-GB")}).` : latest.last ? "The recording has ended: these are its last figures." : `${speed}Live.`));
         const perSecond = (value) => moment.seconds > 0 ? value / moment.seconds : 0;
         place("figures").textContent = `${duration(moment.time)} since it began; ${shortCount(Math.round(perSecond(whole.events)))} events/s, ${countText(whole.lost)} lost. DPM: ` +
             `${percent(perSecond(whole.recorder + (this.about.speed > 0 ? 0 : whole.reader)) / 1e9)} of a CPU.`;
