@@ -229,6 +229,18 @@ check_equal "... messages are those of dpm stats" \
 stop
 check_equal "a signal ends it in order, whoever reads" 0 $?
 
+mkdir site
+/usr/bin/python3 "$tests/live_site.py" "$build" "$PWD/site" 4
+serve resumed --speed 4 --interval 100ms site/web1 site/app1 site/db1
+page
+curl -s -o answer -c cookies "$address"
+check "a trace of several snapshots is played to its end" wait_for 60 has_last
+latest=$(jq .time.number snapshot)
+events 5 again -H "Last-Event-ID: $((latest - 3))"
+check_equal "one that was cut off gets what came after the last one that it has, and no more" \
+    "$((latest - 2)) $((latest - 1)) $latest " "$(ids again)"
+stop
+
 serve playback --speed 100 --no-page alpha
 check_equal "without a page: metrics" 200 "$(status "$url")"
 check_equal "... no page" 404 "$(status "${url%metrics}")"
