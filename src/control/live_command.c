@@ -20,7 +20,7 @@ struct live_command_options {
     struct live_operand operand;
     uint64_t interval; /* ns */
     uint64_t port;
-    uint64_t speed; /* of finished traces */
+    uint64_t pace; /* of finished traces */
     bool no_page;
     const char *listen, *token; /* NULL: this machine only */
 };
@@ -184,7 +184,7 @@ static char *about_text(const struct live_command_options *options, const struct
     if (memory == NULL)
         return NULL;
     int result = show_live_about(options->operand.subject, options->interval,
-                                 feed->kind == FEED_FINISHED ? (double)options->speed : 0, memory);
+                                 feed->kind == FEED_FINISHED ? (double)options->pace : 0, memory);
     if (fclose(memory) == 0 && result == 0)
         return text;
     free(text);
@@ -227,7 +227,7 @@ static int start(struct serving *serving, const struct live_feed *feed, struct p
 static int live(const struct live_command_options *options, int signals)
 {
     struct live_feed_options wish = {.interval = options->interval,
-                                     .pace = (double)options->speed,
+                                     .pace = (double)options->pace,
                                      .stop = signals,
                                      .counts = true,
                                      .hides = true,
@@ -257,7 +257,7 @@ enum {
     OPTION_LISTEN,
     OPTION_NO_PAGE,
     OPTION_PORT,
-    OPTION_SPEED,
+    OPTION_PACE,
     OPTION_TOKEN
 };
 
@@ -274,7 +274,7 @@ static const struct command_option live_options[] = {
      {"FILE", ARGUMENT_FILE},
      "readers must show the token in FILE, of mode 0600: Authorization: Bearer TOKEN"},
     {"no-page", OPTION_NO_PAGE, {0}, "only metrics: no page, and no address of it"},
-    {"speed", OPTION_SPEED, {"N"}, "play a finished trace N times as fast, 1 to 100 (1)"},
+    {"pace", OPTION_PACE, {"N"}, "play a finished trace N times as fast, 1 to 100 (1)"},
     {"interval", OPTION_INTERVAL, {"TIME"}, "new figures every TIME, at least 100ms (1s)"},
     {0},
 };
@@ -294,8 +294,8 @@ static int take_option(int option, struct live_command_options *options)
     case OPTION_NO_PAGE:
         options->no_page = true;
         return -1;
-    case OPTION_SPEED:
-        return option_number("live", "speed", 1, 100, &options->speed);
+    case OPTION_PACE:
+        return option_number("live", "pace", 1, 100, &options->pace);
     case OPTION_TOKEN:
         options->token = optarg;
         return -1;
@@ -328,7 +328,7 @@ static int check(const struct live_command_options *options)
 static int command_live(int argc, char **argv)
 {
     struct live_command_options options = {
-        .interval = DEFAULT_INTERVAL, .port = DEFAULT_PORT, .speed = 1};
+        .interval = DEFAULT_INTERVAL, .port = DEFAULT_PORT, .pace = 1};
     sigset_t old_mask;
     int option, status = -1;
 

@@ -204,13 +204,13 @@ async function checkEnd(page) {
 
 const cases = {
     async site() {
-        const slow = await serve("--speed", "2", "--interval", "500ms", ...operands);
+        const slow = await serve("--pace", "2", "--interval", "500ms", ...operands);
         const played = await open(await slow.address(), desktop);
         expect("the token leaves the address", !played.page.url().includes("token"), played.page.url());
         await checkWhilePlayed(played.page);
         played.said.forEach((text) => say(`console, while it is played: ${text}`));
         await played.context.close();
-        const server = await serve("--speed", "20", "--interval", "200ms", ...operands);
+        const server = await serve("--pace", "20", "--interval", "200ms", ...operands);
         const {context, page, said} = await open(await server.address(), desktop);
         await says(page, "state", /has ended/);
         await checkChoices(page);
@@ -238,7 +238,7 @@ const cases = {
     },
 
     async cut() {
-        const server = await serve("--speed", "4", "--interval", "200ms", ...operands);
+        const server = await serve("--pace", "4", "--interval", "200ms", ...operands);
         const address = new URL(await server.address());
         const port = Number(address.port), sockets = new Set(), asked = [];
         const proxy = net.createServer((from) => { // between both

@@ -231,7 +231,7 @@ check_equal "a signal ends it in order, whoever reads" 0 $?
 
 mkdir site
 /usr/bin/python3 "$tests/live_site.py" "$build" "$PWD/site" 4
-serve resumed --speed 4 --interval 100ms site/web1 site/app1 site/db1
+serve resumed --pace 4 --interval 100ms site/web1 site/app1 site/db1
 page
 curl -s -o answer -c cookies "$address"
 check "a trace of several snapshots is played to its end" wait_for 60 has_last
@@ -241,16 +241,16 @@ check_equal "one that was cut off gets what came after the last one that it has,
     "$((latest - 2)) $((latest - 1)) $latest " "$(ids again)"
 stop
 
-serve playback --speed 100 --no-page alpha
+serve playback --pace 100 --no-page alpha
 check "without a page: metrics" wait_for 60 curl -sf -o metrics "$url"
 check_equal "... no page" 404 "$(status "${url%metrics}")"
 check_not "... and no address of one" grep -q 'page of' playback.err
 stop
-"$dpm" live --speed 0 --port 0 alpha 2> err
+"$dpm" live --pace 0 --port 0 alpha 2> err
 check_equal "a speed below 1 is refused" 2 $?
 
 # A page that never reads: more snapshots than the buffers of its socket hold. Others are served meanwhile.
-serve unread --interval 100ms --speed 1 many
+serve unread --interval 100ms --pace 1 many
 page
 curl -s -o answer -c cookies "$address"
 cat > unread.py << 'END'
