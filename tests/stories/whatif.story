@@ -315,3 +315,63 @@ $ dpm whatif --json --search trace
 jq: [.changes[].change] == ["--wait first,no_cpu=0", "--speed first=2"]
 $ dpm whatif --json --place first trace
 jq: near(.then.latency_p50_ns; 20e6)
+
+== a server that a CPU limit keeps from taking the request: no queue, with one client
+process one launched
+process first pid 200
+tcp c1: one > first ports 40001,80
+one connects c1
+first accepts c1
+20 times
+    one sends 10 on c1
+    first receives on c1 late 30ms
+    first computes 10ms
+    first sends 10 on c1
+    one receives on c1
+end
+one ends
+$ dpm whatif --json --wait first,no_cpu=0 trace
+jq: near(.recorded.latency_p50_ns; 40e6) and near(.then.latency_p50_ns; 10e6) and .no_cpu_kept < 0.01
+$ dpm whatif --json --speed first=2 trace
+jq: near(.then.latency_p50_ns; 35e6) and .no_cpu_kept > 0.74
+
+== processes of the server's name that it makes for one request each are no workers
+process one launched
+process two created by one
+process server.1 pid 200
+tcp c1: one > server.1 ports 40001,80
+tcp c2: two > server.1 ports 40002,80
+one connects c1
+server.1 accepts c1
+two connects c2
+server.1 accepts c2
+one sends 10 on c1
+two sends 10 on c2
+12 times
+    server.1 receives on c1
+    server.1 computes 1ms
+    process server.a$N created by server.1
+    server.a$N computes 20ms
+    server.a$N ends
+    server.1 waits for server.a$N
+    server.1 computes 1ms
+    server.1 sends 10 on c1
+    one receives on c1
+    one sends 10 on c1
+    server.1 receives on c2
+    server.1 computes 1ms
+    process server.b$N created by server.1
+    server.b$N computes 20ms
+    server.b$N ends
+    server.1 waits for server.b$N
+    server.1 computes 1ms
+    server.1 sends 10 on c2
+    two receives on c2
+    two sends 10 on c2
+end
+one ends
+two ends
+$ dpm whatif --replicas server=2 trace
+says: server has 1 worker in the recording.
+$ dpm whatif --json --replicas server=2 trace
+jq: near(.recorded.latency_p50_ns; 44e6) and near(.model.latency_p50_ns; 44e6) and near(.then.latency_p50_ns; 22e6)

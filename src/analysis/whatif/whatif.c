@@ -140,14 +140,16 @@ static void scale(const struct whatif_answer *answer, struct whatif_figures *the
         then->mean *= recorded->mean / base->mean;
 }
 
-/* ns of all requests in which they had no CPU, beside time in queues. */
-static double no_cpu_of(const struct whatif_model *model)
+/* Part of the recorded time of the requests in which they have no CPU in these ops, beside time in queues, and not by their own
+ * doing. */
+static double no_cpu_of(const struct whatif_asking *asking, const struct whatif_op *ops)
 {
+    const struct whatif_model *model = asking->model;
     double all = 0;
 
     for (size_t i = 0; i < model->op_count; i++)
-        all += model->ops[i].type == OP_NO_CPU ? (double)model->ops[i].time : 0;
-    return all;
+        all += ops[i].type == OP_NO_CPU ? (double)ops[i].time : 0;
+    return asking->run.no_cpu * all / (asking->answer.recorded.mean * (double)model->request_count);
 }
 
 /* ---- asking ---- */
@@ -219,8 +221,7 @@ int whatif_asking_begin(struct whatif_asking *asking, const struct whatif_model 
     int result = calibrate(&asking->run, asking->latencies, answer->recorded.mean, &answer->base);
     answer->off = off_of(&answer->recorded, &answer->base);
     answer->kept = asking->run.queued;
-    answer->no_cpu = asking->run.no_cpu * no_cpu_of(model) /
-                     (answer->recorded.mean * (double)model->request_count);
+    answer->no_cpu = no_cpu_of(asking, model->ops);
     return explain(result, problem);
 }
 
@@ -280,6 +281,7 @@ int whatif_asking_try(struct whatif_asking *asking, const struct whatif_change *
         return result;
     *ret_answer = asking->answer;
     ret_answer->then = then;
+    ret_answer->no_cpu = no_cpu_of(asking, asking->changed.ops);
     ret_answer->pool = asking->changed.pool;
     ret_answer->pools = asking->changed.pools;
     for (size_t i = 0; i < count; i++)

@@ -55,7 +55,10 @@ struct whatif_thread {
     bool is_loop; /* it had several requests at a time */
     bool
         in_turn; /* it received requests, one at a time: whatever it waits for is for one of them */
-    bool works;  /* it did something for a request */
+    bool works;  /* it did something for a request ... */
+    uint32_t requests; /* ... for so many */
+    bool
+        is_brief; /* made for its request, as a program that a server starts is: no worker that others wait for */
     uint32_t pool;
 };
 
@@ -101,8 +104,9 @@ int whatif_find_queues(struct whatif_model *model, bool attached, struct whatif_
 /* Whether a thread can do this for one request only at a time. */
 bool whatif_is_exclusive(const struct whatif_model *model, const struct whatif_step *step);
 
-/* Whether a thread that is no client's did it for this request. */
-bool whatif_is_own(const struct whatif_request *request, const struct whatif_step *step);
+/* Whether a worker did it for this request: a thread that is no client's, and not brief. */
+bool whatif_is_own(const struct whatif_model *model, const struct whatif_request *request,
+                   const struct whatif_step *step);
 
 /* Fills those of the request's threads; the others stay. */
 void whatif_extents(const struct whatif_model *model, const struct whatif_request *request,

@@ -42,7 +42,7 @@ static int64_t pool_of(struct whatif_model *model, const struct whatif_thread *t
     return (int64_t)model->pool_count++;
 }
 
-static int make_pools(struct whatif_model *model)
+static int assign_pools(struct whatif_model *model)
 {
     struct lookup pools = {0};
     int result = 0;
@@ -52,16 +52,53 @@ static int make_pools(struct whatif_model *model)
         if (!thread->works)
             continue;
         int64_t index = pool_of(model, thread, &pools);
-        if (index < 0) {
+        if (index < 0)
             result = -ENOMEM;
-            break;
-        }
-        struct whatif_pool *pool = &model->pools[index];
-        pool->workers++;
-        pool->blocking = pool->blocking && !thread->is_loop;
-        thread->pool = (uint32_t)index;
+        else
+            thread->pool = (uint32_t)index;
     }
     lookup_done(&pools);
+    return result;
+}
+
+#define BRIEF_LEAST  10u /* of a pool have had one request, ... */
+#define BRIEF_OTHERS 5u  /* ... so many times as many as have had several */
+
+/* Beside workers that have request after request, threads that have one each are no workers: a CGI program's process has its
+ * server's name until it executes the program. (Where each thread has one, a request never waits for another's.) */
+static int find_brief(struct whatif_model *model)
+{
+    uint32_t(*counts)[2] = calloc(model->pool_count + 1, sizeof(*counts));
+
+    if (counts == NULL)
+        return -ENOMEM;
+    for (size_t i = 0; i < model->thread_count; i++)
+        if (model->threads[i].works)
+            counts[model->threads[i].pool][model->threads[i].requests > 1]++;
+    for (size_t i = 0; i < model->thread_count; i++) {
+        struct whatif_thread *thread = &model->threads[i];
+        const uint32_t *count = counts[thread->pool];
+        thread->is_brief = thread->works && thread->requests == 1 && count[1] > 0 &&
+                           count[0] >= BRIEF_LEAST && count[0] >= BRIEF_OTHERS * count[1];
+    }
+    free(counts);
+    return 0;
+}
+
+static int make_pools(struct whatif_model *model)
+{
+    int result = assign_pools(model);
+
+    if (result == 0)
+        result = find_brief(model);
+    for (size_t i = 0; i < model->thread_count && result == 0; i++) {
+        const struct whatif_thread *thread = &model->threads[i];
+        if (!thread->works || thread->is_brief)
+            continue;
+        struct whatif_pool *pool = &model->pools[thread->pool];
+        pool->workers++;
+        pool->blocking = pool->blocking && !thread->is_loop;
+    }
     return result;
 }
 
@@ -180,7 +217,7 @@ static void make_program(struct programming *programming, struct whatif_request 
             add_queue(programming, step);
         if (step->queued == step->time)
             continue;
-        if (!whatif_is_own(request, step)) {
+        if (!whatif_is_own(model, request, step)) {
             end_loop(programming, 0);
             add_time(programming, step);
         } else if (model->threads[step->thread - 1].is_loop) {

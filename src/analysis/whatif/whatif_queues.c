@@ -202,13 +202,17 @@ static void close_gaps(const struct whatif_request *request, struct whatif_step 
     }
 }
 
+/* One client that asks again after each answer waits for no other request: where the thread had no CPU to take the request,
+ * that is what it waited for. */
 static void drop_queues(struct whatif_model *model)
 {
+    bool alone = model->slot_count == 1;
+
     for (size_t i = 0; i < model->request_count; i++) {
         const struct whatif_request *request = &model->requests[i];
         struct whatif_step *steps = &model->steps[request->first_step];
         for (uint32_t k = 0; k < request->step_count; k++)
-            if (steps[k].kind == ELAPSED_QUEUED || is_beside(request, steps, k))
+            if (steps[k].kind == ELAPSED_QUEUED || (!alone && is_beside(request, steps, k)))
                 steps[k].queued = steps[k].time;
         close_gaps(request, steps);
     }
@@ -216,9 +220,11 @@ static void drop_queues(struct whatif_model *model)
 
 /* ---- from the first to the last step of a thread in a request ---- */
 
-bool whatif_is_own(const struct whatif_request *request, const struct whatif_step *step)
+bool whatif_is_own(const struct whatif_model *model, const struct whatif_request *request,
+                   const struct whatif_step *step)
 {
-    return step->thread != 0 && step->queued < step->time && !is_of_client(request, step);
+    return step->thread != 0 && step->queued < step->time && !is_of_client(request, step) &&
+           !model->threads[step->thread - 1].is_brief;
 }
 
 void whatif_extents(const struct whatif_model *model, const struct whatif_request *request,
@@ -233,7 +239,7 @@ void whatif_extents(const struct whatif_model *model, const struct whatif_reques
     for (uint32_t i = 0; i < request->step_count; i++) {
         if (steps[i].queued > 0 && since == 0)
             since = time;
-        if (whatif_is_own(request, &steps[i])) {
+        if (whatif_is_own(model, request, &steps[i])) {
             struct whatif_extent *extent = &extents[steps[i].thread - 1];
             uint64_t begin = time + steps[i].queued;
             if (extent->first == 0)
@@ -274,8 +280,11 @@ static int find_all_loops(struct whatif_model *model, struct whatif_extent *exte
     }
     if (result == 0)
         find_loops(model, &spans);
-    for (size_t i = 0; i < spans.count; i++)
-        model->threads[spans.at[i].thread].works = true;
+    for (size_t i = 0; i < spans.count; i++) {
+        struct whatif_thread *thread = &model->threads[spans.at[i].thread];
+        thread->works = true;
+        thread->requests++;
+    }
     free(spans.at);
     return result;
 }

@@ -156,7 +156,8 @@ static void print_trust(const struct whatif_answer *answer, uint32_t cpus, FILE 
     fprintf(file, "Without a change the model is %s%% off what was recorded%s.", off,
             answer->off > OFF_MUCH ? ": do not rely on it" : "");
     print_kept(answer->no_cpu,
-               "requests' latency without a CPU, because of other programs, stays: the gain may be "
+               "requests' latency without a CPU, because of other programs or a limit, stays: the "
+               "gain may be "
                "larger.",
                file);
     print_kept(
