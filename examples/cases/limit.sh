@@ -14,6 +14,8 @@ limit() {
         mkdir "$group" 2> "$scratch/group" || continue
         trap 'finish; rmdir "$group"' EXIT
         ! (echo 30000 > "$group/cpu.cfs_quota_us" || echo "30000 100000" > "$group/cpu.max") 2> "$scratch/group" || return 0
+        rmdir "$group"
+        trap finish EXIT
     done
     echo "no control group can limit CPU time here: $(cat "$scratch/group")" >&2
     exit 77

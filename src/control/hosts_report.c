@@ -196,7 +196,6 @@ static int report_on_copies(struct hosts *hosts, struct problem *problem)
         .parts = recording_report_parts(command->options, records),
         .draws = command->options->html != NULL,
         .goes_on = true,
-        .ends_recording = true,
     };
     result = count == 0 ? problem_set(problem, -ENODATA, "nothing was recorded on any host")
                         : whole_report_read(&whole, problem);

@@ -22,6 +22,9 @@
 #define SLICE_LIVE   20000000u   /* the same, when it has caught up */
 #define HELD_LITTLE  20          /* a snapshot may lack one in so many events of its interval ... */
 #define SETTLES_MOST 2000000000u /* ... or any, after ns */
+#define KNOWN_MOST   (2 * (int64_t)PATIENCE + SLICE)
+#define CURRENT      10000000000u /* ns */
+#define LAGS_MOST    3
 #define LAG_EACH     10000000000u /* ns */
 #define PATIENCE     3000000000u  /* ns, with a machine of which nothing comes */
 #define FIRST_SOON   300000000u   /* ns until the first snapshot of processes */
@@ -126,7 +129,6 @@ static int open_trace(struct live_feed *feed, const char *name, struct problem *
         return result;
     }
     gate_init(gate, sources[count]);
-    gate->heard = clock_now(CLOCK_MONOTONIC);
     gates[count] = gate;
     names[count] = copy;
     feed->origins++;
@@ -313,8 +315,9 @@ static int take(struct live_feed *feed, int64_t wall, bool last, struct problem 
 {
     uint64_t time = 0;
 
-    if (wall != INT64_MAX && !last)
-        time = (uint64_t)(wall - history_wall_offset(feed->history, 0));
+    int64_t offset = history_wall_offset(feed->history, 0); /* 0: it has no record yet */
+    if (wall != INT64_MAX && !last && offset != 0)
+        time = (uint64_t)(wall - offset);
     int result = live_take(feed->live, feed->origins, time, last);
     if (result < 0)
         return problem_set(problem, result, "out of memory for snapshots");
@@ -440,10 +443,10 @@ static void note_lag(struct live_feed *feed, uint64_t now)
     if (feed->caught_up || now - feed->lag_at < LAG_EACH)
         return;
     int64_t lag = (int64_t)clock_now(CLOCK_REALTIME) - feed->position;
-    if (feed->lag != 0 && lag >= feed->lag) {
+    feed->lags = feed->lag != 0 && lag >= feed->lag ? feed->lags + 1 : 0;
+    if (feed->lags == LAGS_MOST) {
         feed->caught_up = true;
-        say(feed, "more is recorded than can be read in the time: the figures get later and later",
-            "");
+        say(feed, "records come faster than they can be read: the figures are late", "");
     }
     feed->lag = lag;
     feed->lag_at = now;
@@ -453,33 +456,31 @@ static void note_lag(struct live_feed *feed, uint64_t now)
 
 /* Whether nothing more of this origin is to come before its gate, now that all that could be read was: a record is there which
  * the gate, or another origin, keeps from being read; or none has come for long. */
-static int has_passed(struct gate *gate, uint64_t now, bool *ret_passed, struct problem *problem)
+static bool has_passed(const struct gate *gate, uint64_t now)
 {
-    int64_t time;
-    int result = gate_next_time(gate, &time, problem);
-
-    if (time != INT64_MAX)
-        gate->heard = now;
-    *ret_passed = gate->ended || time != INT64_MAX || now - gate->heard > PATIENCE;
-    return result;
+    return gate->ended || gate->holds || now - gate->heard > PATIENCE;
 }
 
 /* Moves the gates on, if all origins have passed them: what comes of one machine waits until the others are as far, or a
- * snapshot would have half of their messages. Returns whether they are open further. */
+ * snapshot would have half of their messages. *ret_moved: whether they are open further. */
 static int move_on(struct live_feed *feed, uint64_t now, bool *ret_moved, struct problem *problem)
 {
     int64_t next;
     int result = next_time(feed, &next, problem);
 
     *ret_moved = result == 0 && next != INT64_MAX;
-    for (uint32_t i = 0; result == 0 && *ret_moved && i < feed->origins; i++)
-        result = has_passed(feed->gates[i], now, ret_moved, problem);
-    if (result == 0 && *ret_moved) {
-        int64_t behind = (int64_t)clock_now(CLOCK_REALTIME) - next;
-        int64_t slice = behind > 2 * (int64_t)SECOND ? SLICE : SLICE_LIVE;
-        open_gates(feed, (next > feed->position ? next : feed->position) + slice);
-    }
-    return result;
+    for (uint32_t i = 0; i < feed->origins; i++)
+        *ret_moved = *ret_moved && has_passed(feed->gates[i], now);
+    if (!*ret_moved)
+        return result;
+    int64_t behind = (int64_t)clock_now(CLOCK_REALTIME) - next;
+    int64_t slice = behind > 2 * (int64_t)SECOND ? SLICE : SLICE_LIVE;
+    int64_t position = (next > feed->position ? next : feed->position) + slice;
+    /* the history may want to know more of the others before it takes it, but not any amount */
+    *ret_moved = position <= next + KNOWN_MOST;
+    if (*ret_moved)
+        open_gates(feed, position);
+    return 0;
 }
 
 /* Reads on as far as all machines are, as long as one step may take. */
@@ -496,7 +497,20 @@ static int read_growing(struct live_feed *feed, struct problem *problem)
         now = clock_now(CLOCK_MONOTONIC);
     }
     feed->catches_up = moved;
+    /* a record that waits although all that comes is read is of a machine whose clock is ahead */
+    for (uint32_t i = 0; i < feed->origins && !moved; i++)
+        if (feed->gates[i]->holds && now - feed->gates[i]->held_for > PATIENCE)
+            gate_let_pass(feed->gates[i]);
     return result;
+}
+
+/* Whether the latest that was recorded is read, about. */
+static bool is_at_end(struct live_feed *feed)
+{
+    for (uint32_t i = 0; i < feed->origins; i++)
+        if (feed->gates[i]->holds)
+            return (int64_t)clock_now(CLOCK_REALTIME) - feed->position < (int64_t)CURRENT;
+    return !feed->catches_up;
 }
 
 /* Slice by slice, as long as one step may take; then whatever comes. */
@@ -510,14 +524,13 @@ static int step_growing(struct live_feed *feed, struct problem *problem)
     if (result == 0)
         result = read_growing(feed, problem);
     say_overtaken(feed);
-    feed->caught_up |= !feed->catches_up;
+    feed->caught_up |= is_at_end(feed);
     if (result < 0)
         return result;
     if (result == SOURCE_END)
         return take_last(feed, problem);
     now = clock_now(CLOCK_MONOTONIC);
-    if (feed->catches_up)
-        note_lag(feed, now);
+    note_lag(feed, now);
     return is_due(feed, now) && live_time(feed->live) > 0 ? take(feed, INT64_MAX, false, problem)
                                                           : 0;
 }
@@ -569,8 +582,10 @@ void live_feed_wait(struct live_feed *feed, struct pollfd *files, size_t count, 
                                                                      : now + LOOK_EACH;
 
     if (!reads_traces(feed) && !feed->ended) {
-        if (feed->due < until)
-            until = feed->due;
+        /* due already: held, or it waits for records */
+        uint64_t due = feed->due > now ? feed->due : now + LOOK_EACH;
+        if (due < until && !feed->held)
+            until = due;
         (void)recording_wait(&feed->recording, files, count, until);
         return;
     }

@@ -59,6 +59,7 @@ struct live_feed {
     bool caught_up;   /* ... or was, once, or cannot be read as fast as it grows */
     uint64_t lag_at;  /* CLOCK_MONOTONIC: when it was last looked how far behind it is; ... */
     int64_t lag;      /* ... ns; 0: not yet */
+    unsigned lags;    /* how often in a row it was not less than before */
     /* processes */
     struct recording_options recording_options;
     struct recording recording;

@@ -48,14 +48,14 @@ static int add_trace(struct live_operand *operand, const char *path)
 }
 
 /* All traces in a folder. Returns how many, or a negative errno. */
-static int add_all_in(struct live_operand *operand, const char *folder)
+static int add_all_in(struct live_operand *operand, const char *folder, struct problem *problem)
 {
     struct dirent **list;
     int count = scandir(folder, &list, NULL, alphasort), found = 0;
     char path[PATH_MAX];
 
     if (count < 0)
-        return -errno;
+        return problem_set(problem, -errno, "%s: cannot be listed: %s", folder, strerror(errno));
     for (int i = 0; i < count; i++) {
         snprintf(path, sizeof(path), "%.*s/%.255s", PATH_MAX - 300, folder, list[i]->d_name);
         if (found >= 0 && list[i]->d_name[0] != '.' &&
@@ -94,15 +94,13 @@ static int add_session(struct live_operand *operand, const struct remote_session
     char folder[PATH_MAX];
 
     if (job == NULL && folder_of(session, folder))
-        return add_all_in(operand, folder);
+        return add_all_in(operand, folder, problem);
     int result = job_where(session->name, job, folder, problem);
     if (result < 0)
         return result;
     if (job != NULL)
         snprintf(operand->job, sizeof(operand->job), "%s", job);
-    result = add_all_in(operand, folder);
-    return result == -ENOENT ? problem_set(problem, result, "%s: nothing is stored yet", folder)
-                             : result;
+    return add_all_in(operand, folder, problem);
 }
 
 /* A job that is named without its session: the session of this user that has it. */
@@ -159,8 +157,8 @@ static int take_operand(const char *name, struct live_operand *operand)
         result = add_session_or_job(operand, name, &problem);
     else if (is_trace(name))
         result = add_trace(operand, name);
-    else if ((result = add_all_in(operand, name)) < 0)
-        problem_set(&problem, result, "%s: cannot be listed: %s", name, strerror(-result));
+    else
+        result = add_all_in(operand, name, &problem);
     if (result == -ENOMEM)
         return command_error("out of memory");
     if (result < 0)

@@ -163,10 +163,9 @@ static int read_after_recording(struct whole_report *whole, struct problem *prob
 {
     sigset_t mask;
 
-    if (asprintf(
-            &whole->interrupted,
-            "dpm: interrupted: there is no report, but the recording is complete: dpm report %s",
-            whole->traces) < 0)
+    if (asprintf(&whole->interrupted,
+                 "dpm: interrupted: there is no report; what was recorded is stored: dpm report %s",
+                 whole->traces) < 0)
         whole->interrupted = NULL;
     whole->wanted.interrupted = whole->interrupted;
     hear_signals(&mask);

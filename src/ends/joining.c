@@ -470,7 +470,8 @@ int joiner_add(struct joiner *joiner, uint32_t index, const struct path_record *
 
 void joiner_destroyed(struct joiner *joiner, uint32_t index)
 {
-    if (index >= joiner->end_capacity || joiner->ends[index].record == NULL)
+    if (index >= joiner->end_capacity || joiner->ends[index].record == NULL ||
+        joiner->ends[index].destroyed)
         return;
     uint32_t partner = joiner->ends[index].partner;
     joiner->ends[index].destroyed = true;

@@ -274,10 +274,21 @@ static void succeed(struct history *history, struct end *end, struct end *partne
     forget_end(history, former);
 }
 
+/* There is one place for a former partner. If it is taken, as in a trace that makes no sense, the end stays without a partner. */
+static bool can_succeed(const struct end *end, const struct end *partner)
+{
+    const struct end *former = partner->partner;
+
+    return end->partner == NULL && end != former && partner != former && former->destroyed &&
+           former->former == NULL && partner->former == NULL;
+}
+
 static void join(struct history *history, struct end *end, struct end *partner)
 {
     struct end *both[2] = {end, partner};
 
+    if (partner->partner != NULL && !can_succeed(end, partner))
+        return;
     if (partner->partner != NULL)
         succeed(history, end, partner);
 

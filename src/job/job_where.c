@@ -74,9 +74,11 @@ static int find(json_t *kept, const char *session, const char *name, char folder
         return problem_set(problem, -ENOENT, "session %s has no job '%s'%s%s", session, name,
                            names[0] == '\0' ? "" : "; there are: ", names);
     json_t *filter = find_filter(kept, job == NULL ? NULL : text_of(job, "filter"));
-    if (filter == NULL)
+    if (filter == NULL && name == NULL && names[0] != '\0')
         return problem_set(problem, -ENOENT, "session %s has several filters: name a job: %s",
                            session, names);
+    if (filter == NULL)
+        return problem_set(problem, -ENOENT, "session %s has no filter for it any more", session);
     if (!remote_is_here(text_of(filter, "machine")))
         return problem_set(
             problem, -EREMOTE,

@@ -4,9 +4,10 @@
 
 #include <string.h>
 
-static int64_t wall_of(const struct event *event)
+/* The time of the record that it holds. */
+static int64_t wall_of(const struct gate *gate)
 {
-    return (int64_t)event->header->time + event->wall_offset;
+    return (int64_t)gate->held.header->time + gate->held.wall_offset - gate->ahead;
 }
 
 static int fill(struct gate *gate, uint64_t *ret_complete, struct problem *problem)
@@ -18,6 +19,7 @@ static int fill(struct gate *gate, uint64_t *ret_complete, struct problem *probl
     int result = gate->of->next(gate->of, &gate->held, ret_complete, problem);
     gate->holds = result == SOURCE_RECORD;
     if (gate->holds) {
+        gate->heard = gate->held_for = clock_now(CLOCK_MONOTONIC);
         memcpy(gate->record, gate->held.header, event_size(gate->held.header->id));
         gate->held.header = (const struct record_header *)gate->record;
     }
@@ -33,10 +35,9 @@ static int next(struct source *source, struct event *ret_event, uint64_t *ret_co
 
     if (result != SOURCE_RECORD)
         return result;
-    if (wall_of(&gate->held) > gate->until) {
-        *ret_complete = gate->until > gate->held.wall_offset
-                            ? (uint64_t)(gate->until - gate->held.wall_offset)
-                            : 0;
+    if (wall_of(gate) > gate->until) {
+        int64_t own = gate->until + gate->ahead - gate->held.wall_offset;
+        *ret_complete = own > 0 ? (uint64_t)own : 0;
         return SOURCE_NONE_YET;
     }
     *ret_event = gate->held;
@@ -51,8 +52,10 @@ static int descriptor(const struct source *source)
 
 void gate_init(struct gate *gate, struct source *of)
 {
-    *gate =
-        (struct gate){.source = {next, 1, of->states, descriptor}, .of = of, .until = INT64_MIN};
+    *gate = (struct gate){.source = {next, 1, of->states, descriptor},
+                          .of = of,
+                          .until = INT64_MIN,
+                          .heard = clock_now(CLOCK_MONOTONIC)};
 }
 
 void gate_open(struct gate *gate, int64_t until)
@@ -67,6 +70,12 @@ int gate_next_time(struct gate *gate, int64_t *ret_time, struct problem *problem
 
     if (result < 0)
         return result;
-    *ret_time = result == SOURCE_RECORD ? wall_of(&gate->held) : INT64_MAX;
+    *ret_time = result == SOURCE_RECORD ? wall_of(gate) : INT64_MAX;
     return 0;
+}
+
+void gate_let_pass(struct gate *gate)
+{
+    if (gate->holds && wall_of(gate) > gate->until)
+        gate->ahead += wall_of(gate) - gate->until;
 }

@@ -18,9 +18,14 @@ struct gate {
     _Alignas(8) char record[RECORD_SIZE_MOST];
     bool holds;
     bool ended;
-    int64_t until;  /* wall clock, ns since 1970 */
-    uint64_t heard; /* the caller's: when it last had a record */
+    int64_t until;     /* wall clock, ns since 1970 */
+    int64_t ahead;     /* ns that its wall clock is taken to be ahead of the others' */
+    uint64_t heard;    /* CLOCK_MONOTONIC: when it last had a record, or was made; ... */
+    uint64_t held_for; /* ... and since when it holds this one; 0: none */
 };
+
+/* Its clock is as far ahead of the others' as the record that it holds is beyond its time: it may pass. */
+void gate_let_pass(struct gate *gate);
 
 /* `of` has one origin, stays the caller's and must outlive the gate. It is closed at first. */
 void gate_init(struct gate *gate, struct source *of);

@@ -268,6 +268,7 @@ static void describe_whole(struct live *live, uint64_t time, struct live_snapsho
     snapshot->time = now->duration + (time - live->latest);
     if (before != NULL && snapshot->time < before->time)
         snapshot->time = before->time; /* clocks became known, or a recording joined */
+    snapshot->real = real - live->taken_at;
     snapshot->wall = (int64_t)time + history_wall_offset(live->history, 0);
     snapshot->length = before == NULL ? snapshot->time : snapshot->time - before->time;
     snapshot->events = now->events;
@@ -283,7 +284,8 @@ static void describe_whole(struct live *live, uint64_t time, struct live_snapsho
         since(running_cost(&snapshot->own), before == NULL ? 0 : running_cost(&before->own));
     snapshot->reader = clock_now(CLOCK_PROCESS_CPUTIME_ID);
     snapshot->reader_new = snapshot->reader - (before == NULL ? live->reader : before->reader);
-    snapshot->real = real - live->taken_at;
+    if (snapshot->length == 0 && before != NULL && !snapshot->last)
+        snapshot->length = snapshot->real; /* nothing has come: rates are 0 */
     snapshot->communication = now;
     live->taken_at = real;
     live->taken_records = live->records;

@@ -116,7 +116,7 @@ recorded() {
 check_equal "... nothing is recorded without flags" "0 0 0 0" "$(recorded none)"
 check_equal "... what was set before, of processes that are created" "10 0 2 0" "$(recorded before)"
 check_equal "... what was set before they start, on another machine" "10 1 0 0" "$(recorded after)"
-# who no controller is looks at a job, by its name
+# another process reads a job by its name
 "$dpm" dump flags.log/*.before | sed -n 's/.* \(sh\[[0-9]*\]\).*/\1/p' | sort -u > before.processes
 for named in before shell/before; do
     check "dpm top $named: what the job's processes do" sh -c "timeout 60 '$dpm' top $named 2> err | grep -m 1 -qwF -f before.processes"

@@ -55,7 +55,7 @@ for when in rt_sigtimedwait sched_getaffinity; do
         rt_sigtimedwait)
             check_equal "Ctrl-C that came before the report does not end it" "in recorded 0" "$(tail -n 2 err | xargs | grep -o 'in .*')" ;;
         *)
-            check_equal "Ctrl-C while the report is made: one line says what there is" "dpm: interrupted: there is no report, but the recording is complete: dpm report recorded
+            check_equal "Ctrl-C while the report is made: one line says what there is" "dpm: interrupted: there is no report; what was recorded is stored: dpm report recorded
 130" "$(cat err)" ;;
         esac
         check "... the recording is complete" sh -c "'$dpm' stats recorded > stats 2> err && ! [ -s err ]"

@@ -12,9 +12,11 @@ tar -xJf "$archive"
 # changed NEW OLD: what OLD says and NEW does not; NEW may have more keys. Rates and means over time were over the whole recording
 # then; now they are over the life of a process. The longest queue did not count messages that one RECEIVE took together, unless
 # their arrival was recorded. A recording's time, and shares of it, had the start of the meter in them.
-# Percentiles were a bucket's least value, and fractions had 17 digits. The latency of a request began with its last send.
+# Percentiles were a bucket's least value, and fractions had 17 digits. The latency of a request began with its last send. What is
+# not found counted as external.
 changed() {
     jq -n -c --slurpfile new "$1" --slurpfile old "$2" '
+        ($new | map(if .trace.matching != null then .trace.matching |= (.external += .not_found) else . end)) as $new |
         ($new | [paths(scalars) as $path | {key: ($path | tojson), value: getpath($path)}] | from_entries) as $has |
         [$old | paths(scalars) as $path | select($has[$path | tojson] as $now | getpath($path) as $before |
                 if ($now | type) == "number" and ($before | type) == "number" then ($now - $before | fabs) > ($before | fabs) * 1e-12

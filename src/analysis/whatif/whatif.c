@@ -228,7 +228,7 @@ int whatif_asking_begin(struct whatif_asking *asking, const struct whatif_model 
 static bool has_calls(const struct whatif_change *change)
 {
     return change->kind == WHATIF_KEEP ||
-           (change->kind == WHATIF_WAIT && change->wait != ELAPSED_NO_CPU && change->amount < 1);
+           (change->kind == WHATIF_WAIT && change->wait != ELAPSED_NO_CPU && change->amount == 0);
 }
 
 static void begin_changes(struct whatif_asking *asking, bool calls_go, struct problem *problem)

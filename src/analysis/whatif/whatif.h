@@ -104,8 +104,8 @@ struct whatif_answer {
     bool early_stay;   /* ... but most are of that kind, so they are simulated, too */
     uint32_t pool;     /* REPLICAS: index + 1 of the first one that was changed ... */
     uint32_t pools;    /* ... of so many */
-    /* Waits were shortened, or connections kept. The CPU time of these calls is not known, and stays in `then`. What was computed
-     * just before and after them goes with them in `at_best`, so the truth is between the two. */
+    /* Calls go, with their waits or connections. Their CPU time is not known, and stays in `then`. In `at_best` all that was
+     * computed just before and after them goes, too. */
     bool calls_stay;
     struct whatif_figures at_best;
 };

@@ -66,7 +66,7 @@ static void drop_awakening(struct whatif_changed *changed, size_t at)
 }
 
 /* Its own CPU time is somewhere in what the thread computed just before and after it. */
-static void shorten_call(struct whatif_changed *changed, size_t at, double part)
+static void drop_call(struct whatif_changed *changed, size_t at)
 {
     struct whatif_op *ops = changed->ops;
     size_t next = at + 1, count = changed->model->op_count;
@@ -74,11 +74,11 @@ static void shorten_call(struct whatif_changed *changed, size_t at, double part)
     if (!changed->calls_go)
         return;
     if (at > 0 && ops[at - 1].type == OP_CPU && ops[at - 1].of == ops[at].of)
-        ops[at - 1].time = scaled(ops[at - 1].time, part);
+        ops[at - 1].time = 0;
     if (next < count && ops[next].type == OP_NO_CPU && ops[next].of == ops[at].of)
         next++;
     if (next < count && ops[next].type == OP_CPU && ops[next].of == ops[at].of)
-        ops[next].time = scaled(ops[next].time, part);
+        ops[next].time = 0;
 }
 
 static int change_wait(struct whatif_changed *changed, const struct whatif_change *change)
@@ -97,8 +97,8 @@ static int change_wait(struct whatif_changed *changed, const struct whatif_chang
         op->time = scaled(op->time, change->amount);
         if (change->amount == 0 && op->type == OP_DELAY)
             drop_awakening(changed, i);
-        if (change->amount < 1 && op->type == OP_DELAY)
-            shorten_call(changed, i, change->amount);
+        if (change->amount == 0 && op->type == OP_DELAY)
+            drop_call(changed, i);
     }
     if (found)
         return 0;
@@ -193,7 +193,7 @@ static int change_connections(struct whatif_changed *changed, const struct whati
                 !changed->is_other[whatif_asked_next(model, request, k)])
                 continue;
             op->time = 0;
-            shorten_call(changed, request->first_op + k, 0);
+            drop_call(changed, request->first_op + k);
             found = true;
         }
     }
