@@ -349,8 +349,8 @@ int live_take(struct live *live, uint32_t origins, uint64_t time, bool last)
         free_snapshot(snapshot);
         return result;
     }
-    describe_whole(live, time, snapshot);
     snapshot->last = last;
+    describe_whole(live, time, snapshot);
     keep(live, snapshot);
     live_waits_next(live, time);
     return 0;

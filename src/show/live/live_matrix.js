@@ -88,7 +88,7 @@ class Matrix {
 
     say(shown, all) {
         const {pairs} = this.app.moment.rest;
-        const notes = [shown === 0 ? "Nobody has sent anything yet." : "Rows send, columns receive; a stronger colour is more."];
+        const notes = [shown === 0 ? "No messages yet." : "Rows send, columns receive; a stronger colour is more."];
         if (all > shown)
             notes.push(`${countText(all - shown)} of ${countText(all)} are not shown: group them, or find one.`);
         if (pairs > 0)

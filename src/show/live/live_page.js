@@ -224,11 +224,11 @@ class App {
         slider.setAttribute("aria-valuetext", place("when").textContent);
         place("hold").setAttribute("aria-pressed", String(this.held !== null));
         place("hold").textContent = this.held ? "Go on" : "Hold";
-        const speed = this.about.speed > 0 ? `Playback, ${this.about.speed} times as fast. ` : "";
-        this.say(this.connection || (this.held ? `Held, at ${duration(moment.time)} (${new Date(moment.wall / 1e6).toLocaleTimeString("en-GB")}).` : latest.last ? "The recording has ended: these are its last figures." : `${speed}Live.`));
+        const speed = this.about.speed > 0 ? `Playback, ${this.about.speed} times as fast.` : "Live.";
+        this.say(this.connection || (this.held ? `Held, at ${duration(moment.time)} (${new Date(moment.wall / 1e6).toLocaleTimeString("en-GB")}).` : latest.last ? "The recording has ended: these are its last figures." : speed));
         const perSecond = (value) => moment.seconds > 0 ? value / moment.seconds : 0;
-        place("figures").textContent = `${duration(moment.time)} since it began; ${shortCount(Math.round(perSecond(whole.events)))} events/s, ${countText(whole.lost)} lost. DPM: ` +
-            `${percent(perSecond(whole.recorder + (this.about.speed > 0 ? 0 : whole.reader)) / 1e9)} of a CPU.`;
+        place("figures").textContent = `${duration(moment.time)} since it began; ${shortCount(Math.round(perSecond(whole.events)))} events/s, ${countText(whole.lost)} lost. Recorder: ` +
+            `${percent(perSecond(whole.recorder) / 1e9)} of a CPU${this.about.speed > 0 ? "" : `, dpm live: ${percent(perSecond(whole.reader) / 1e9)}`}.`;
         place("machines").textContent = whole.machines.map((one) => `${one.name}${one.cpu_share === null ? "" : `: CPUs ${percent(one.cpu_share)}`}${one.ended && !latest.last ? ", ended" : ""}` +
             `${one.silent_ns > 20e9 && !one.ended ? `, silent for ${duration(one.silent_ns)}` : ""}`).join("; ");
         place("spots-note").textContent = `From clients to servers. A box is darker the more it executes; an arc has the colour of its ${this.metric.name}${this.isChange ? ", change per second" : ""}.`;

@@ -20,6 +20,13 @@ function heat(share) {
     return `hsl(${270 + 90 * Math.sqrt(Math.min(1, Math.max(0, share)))} 70% var(--arc-lightness))`;
 }
 
+const addTo = (lists, key, value) => {
+    if (lists.has(key))
+        lists.get(key).push(value);
+    else
+        lists.set(key, [value]);
+};
+
 /* Where boxes are, for one grouping: they never move. */
 class Places {
     constructor() {
@@ -50,8 +57,8 @@ class Places {
         const servers = new Map(), clients = new Map();
         for (const call of calls) {
             const [from, to] = call.split(" ").map(Number);
-            servers.set(from, [...servers.get(from) ?? [], to]);
-            clients.set(to, [...clients.get(to) ?? [], from]);
+            addTo(servers, from, to);
+            addTo(clients, to, from);
         }
         const tierOf = (name, seen) => {
             const placed = this.at.get(name);
@@ -128,6 +135,8 @@ class Spots {
             if (places.at.has(name))
                 places.at.get(name).busy = Math.max(places.at.get(name).busy, now);
         const fresh = busy.filter((name) => !places.at.has(name)), free = spotsMost - 1 - places.at.size;
+        if (fresh.length === 0)
+            return;
         if (fresh.length > free && !app.held)
             for (const name of places.release(fresh.length - free, now, (one) => app.isChosen({from: one})))
                 this.remove(name);
