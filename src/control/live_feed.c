@@ -174,8 +174,10 @@ static bool has_records(const char *path)
 bool live_feed_is_of_job(const char *trace, const char *job)
 {
     const char *machine_end = strchr(trace, '.');
+    size_t length = job == NULL ? 0 : strlen(job);
 
-    return job == NULL || (machine_end != NULL && strcmp(machine_end + 1, job) == 0);
+    return job == NULL || (machine_end != NULL && strncmp(machine_end + 1, job, length) == 0 &&
+                           (machine_end[1 + length] == '\0' || machine_end[1 + length] == '.'));
 }
 
 /* Opens the copies in the folder that have begun since. With a history, they become origins of it. *ret_listed: whether it

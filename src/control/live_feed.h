@@ -28,7 +28,7 @@ struct live_feed_options {
     size_t trace_count;
     const char
         *folder; /* of copies that others may join; NULL: none. Then there may be no traces yet */
-    const char *job; /* only those of this job, MACHINE.JOB; NULL: all in the folder */
+    const char *job; /* only MACHINE.JOB and MACHINE.JOB.N; NULL: all in the folder */
     int stop;        /* descriptor that is readable when opening is to end; -1: none */
     struct acquiring acquiring;
     /* says what cannot be seen; NULL: nothing is said */

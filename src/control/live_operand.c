@@ -95,11 +95,9 @@ static int add_session(struct live_operand *operand, const struct remote_session
 
     if (job == NULL && folder_of(session, folder))
         return add_all_in(operand, folder, problem);
-    int result = job_where(session->name, job, folder, problem);
+    int result = job_where(session->name, job, folder, operand->job, problem);
     if (result < 0)
         return result;
-    if (job != NULL)
-        snprintf(operand->job, sizeof(operand->job), "%s", job);
     return add_all_in(operand, folder, problem);
 }
 
@@ -109,10 +107,10 @@ static int add_job(struct live_operand *operand, const struct remote_session *li
 {
     const struct remote_session *found = NULL;
     struct problem ignored;
-    char folder[PATH_MAX];
+    char folder[PATH_MAX], recording[JOB_RECORDING_SIZE];
 
     for (ssize_t i = 0; i < count; i++) {
-        int result = job_where(list[i].name, job, folder, &ignored);
+        int result = job_where(list[i].name, job, folder, recording, &ignored);
         if (result == -ENOENT || (result < 0 && result != -EREMOTE))
             continue;
         if (found != NULL)

@@ -17,8 +17,8 @@ struct live_operand {
     bool all;      /* the whole machine: nothing was named */
     char **traces; /* [trace_count] */
     size_t trace_count, trace_room;
-    char folder[PATH_MAX];   /* of the copies of a session, or other traces; "": none was named */
-    char job[JOB_NAME_SIZE]; /* the only one whose traces in the folder are meant; "": all */
+    char folder[PATH_MAX]; /* of the copies of a session, or other traces; "": none was named */
+    char job[JOB_RECORDING_SIZE]; /* the only one whose traces in the folder are meant; "": all */
     bool reads_traces;
     char subject[128]; /* in words: "redis.trace", "redis-server", "all processes" */
 };

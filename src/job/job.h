@@ -153,11 +153,14 @@ bool jobs_dead(const struct jobs *jobs);
 void jobs_complete(const struct jobs *jobs, const char *const *words, size_t count,
                    void (*found)(void *context, const char *word), void *context);
 
-/* For a reader that is no controller: the folder in which the traces of a job of this user are, as MACHINE.JOB; `name` NULL: of
- * all jobs, if the session has one filter. Errors, with a line in `problem`: -ENOENT: there is no such session or job, or the
- * session has a site's server; -EREMOTE: the filter is on another machine. */
+#define JOB_RECORDING_SIZE 64
+
+/* For a reader that is no controller: the folder in which the traces of a job of this user are, and what they are called there:
+ * MACHINE.RECORDING, or MACHINE.RECORDING.N; `name` NULL: of all jobs, if the session has one filter: "". Errors, with a line in
+ * `problem`: -ENOENT: there is no such session or job, or the session has a site's server; -EREMOTE: the filter is on another
+ * machine. */
 int job_where(const char *session, const char *name, char folder[PATH_MAX],
-              struct problem *problem);
+              char recording[JOB_RECORDING_SIZE], struct problem *problem);
 
 /* Leaves the session as it is, unless `die` ended it. NULL is allowed. */
 void jobs_close(struct jobs *jobs);

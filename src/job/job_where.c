@@ -64,8 +64,16 @@ static json_t *find_filter(json_t *kept, const char *name)
     return NULL;
 }
 
+/* Without the filter's prefix: "f1-sort" is "sort". */
+static void name_recording(json_t *job, char recording[JOB_RECORDING_SIZE])
+{
+    const char *text = job == NULL ? "" : text_of(job, "recording"), *dash = strchr(text, '-');
+
+    snprintf(recording, JOB_RECORDING_SIZE, "%s", dash == NULL ? text : dash + 1);
+}
+
 static int find(json_t *kept, const char *session, const char *name, char folder[PATH_MAX],
-                struct problem *problem)
+                char recording[JOB_RECORDING_SIZE], struct problem *problem)
 {
     char names[256];
     json_t *job = find_job(kept, name, names, sizeof(names));
@@ -86,16 +94,18 @@ static int find(json_t *kept, const char *session, const char *name, char folder
             text_of(filter, "name"), session, text_of(filter, "machine"),
             text_of(filter, "folder"));
     snprintf(folder, PATH_MAX, "%s", text_of(filter, "folder"));
+    name_recording(job, recording);
     return 0;
 }
 
-int job_where(const char *session, const char *name, char folder[PATH_MAX], struct problem *problem)
+int job_where(const char *session, const char *name, char folder[PATH_MAX],
+              char recording[JOB_RECORDING_SIZE], struct problem *problem)
 {
     json_t *kept = NULL;
     int result = read_kept(session, &kept, problem);
 
     if (result == 0)
-        result = find(kept, session, name, folder, problem);
+        result = find(kept, session, name, folder, recording, problem);
     json_decref(kept);
     return result;
 }

@@ -121,6 +121,13 @@ check_equal "... what was set before they start, on another machine" "10 1 0 0" 
 for named in before shell/before; do
     check "dpm top $named: what the job's processes do" sh -c "timeout 60 '$dpm' top $named 2> err | grep -m 1 -qwF -f before.processes"
 done
+job removejob before && job newjob before && job setflags before send fork && job add before localhost sh "$PWD/pipeline.sh" && job startjob before &&
+    job wait before && job stats before # which fetches what was recorded
+check_equal "another job gets the name of one that was removed" 0 $?
+"$dpm" dump dpm-shell-default.traces/*.before-2 2> err | sed -n 's/.* \(sh\[[0-9]*\]\).*/\1/p' | sort -u > again.processes
+timeout 60 "$dpm" top before 2> err | grep -m 2 -wF -f again.processes -f before.processes > shown
+check "dpm top before: it is meant now" grep -qwF -f again.processes shown
+check_not "... not the earlier one" grep -qwF -f before.processes shown
 check "dpm top of a session: what all jobs' processes do" sh -c "timeout 60 '$dpm' top shell 2> err | grep -m 1 -q '^dpm top  shell .* [0-9][0-9]* processes'"
 "$dpm" top shell/missing 2> err
 check_equal "dpm top of a job that there is not" "1 dpm: session shell has no job 'missing' there are: after before none shell" \

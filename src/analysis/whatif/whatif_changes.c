@@ -26,7 +26,7 @@ static int nothing_of_two(const struct whatif_changed *changed, const struct wha
     return problem_set(changed->problem, -EINVAL, format, change->name, change->to);
 }
 
-/* Of the requests: what a thread does more rarely, it does beside its work, such as accepting connections. */
+/* Part of the requests: what a thread does for fewer is not its main work, such as accepting connections. */
 #define RARE 0.05
 
 static int change_replicas(struct whatif_changed *changed, const struct whatif_change *change)

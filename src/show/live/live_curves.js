@@ -68,7 +68,7 @@ class Curves {
             : metricOf(metric, arcFields, moments.arcs(moment, group).get(`${from} ${to}`)?.values, moment.seconds);
     }
 
-    /* Of all pairs; or of all processes, whose CPU time no pair has. */
+    /* All pairs; for CPU time, which no pair has, all processes. */
     sumAt(metric, moment) {
         if (!metric.sums)
             return NaN;

@@ -29,7 +29,7 @@ class Details {
         });
     }
 
-    /* Of an end: whether it is the one that is chosen, or one of that group. */
+    /* Whether an end is the one that is chosen, or one of that group. */
     isEnd(key, chosen) {
         const number = this.app.moments.names.numbers.get(key);
         return number !== undefined && this.app.moments.groups[number]?.[this.app.chosen.group] === chosen;
