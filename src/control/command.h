@@ -164,4 +164,9 @@ void command_skipped_text(uint64_t skipped, char text[SKIPPED_TEXT_SIZE]);
 /* "only the newest records are kept: 12 records of 3 s before them were removed" */
 void command_removed_text(uint64_t removed, uint64_t time, char text[REMOVED_TEXT_SIZE]);
 
+/* Of traces that are followed: what was removed before it was read, as a sentence; returns false if nothing was since the last
+ * call. *said: so many records so far; 0 at first. */
+bool command_overtaken_text(struct source *const *sources, size_t count, uint64_t *said,
+                            char text[REMOVED_TEXT_SIZE]);
+
 #endif

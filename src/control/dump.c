@@ -106,18 +106,14 @@ static bool dump_event(struct dump *dump, const struct event *event, int *result
     return *result >= 0 && !ferror(stdout);
 }
 
-/* A trace that is followed may have removed records before they were read. */
-static void say_overtaken(const struct source *source, uint64_t *said)
+static void say_overtaken(struct source *source, uint64_t *said)
 {
-    uint64_t overtaken = source->states[0].overtaken;
-    char text[COUNTED_SIZE];
+    char text[REMOVED_TEXT_SIZE];
 
-    if (overtaken == *said)
+    if (!command_overtaken_text(&source, 1, said, text))
         return;
-    show_counted(overtaken - *said, "record", text);
     fflush(stdout);
-    command_say("%s removed before they were read: the trace keeps only the newest", text);
-    *said = overtaken;
+    command_say("%s", text);
 }
 
 /* Prints the chosen records of a source, in order of time. Returns 0 when the source has ended. */

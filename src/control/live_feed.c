@@ -424,19 +424,12 @@ static int look_on(struct live_feed *feed, uint64_t now, struct problem *problem
     return result;
 }
 
-/* A trace that keeps only the newest may have removed records before they were read. */
 static void say_overtaken(struct live_feed *feed)
 {
-    uint64_t overtaken = 0;
-    char text[COUNTED_SIZE];
+    char text[REMOVED_TEXT_SIZE];
 
-    for (uint32_t i = 0; i < feed->origins; i++)
-        overtaken += feed->sources[i]->states[0].overtaken;
-    if (overtaken <= feed->overtaken)
-        return;
-    show_counted(overtaken - feed->overtaken, "record", text);
-    say(feed, text, " removed before they were read: the trace keeps only the newest");
-    feed->overtaken = overtaken;
+    if (command_overtaken_text(feed->sources, feed->origins, &feed->overtaken, text))
+        say(feed, text, "");
 }
 
 /* Who reads more slowly than is recorded never catches up: its figures are shown although they are late. */

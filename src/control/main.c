@@ -276,6 +276,23 @@ void command_report_lost(const char *name, uint64_t lost, uint64_t skipped)
     command_say("%s: %s", name, skips);
 }
 
+bool command_overtaken_text(struct source *const *sources, size_t count, uint64_t *said,
+                            char text[REMOVED_TEXT_SIZE])
+{
+    uint64_t overtaken = 0;
+    char records[COUNTED_SIZE];
+
+    for (size_t i = 0; i < count; i++)
+        overtaken += sources[i]->states[0].overtaken;
+    if (overtaken <= *said)
+        return false;
+    show_counted(overtaken - *said, "record", records);
+    snprintf(text, REMOVED_TEXT_SIZE,
+             "%s removed before they were read: the trace keeps only the newest", records);
+    *said = overtaken;
+    return true;
+}
+
 void command_removed_text(uint64_t removed, uint64_t time, char text[REMOVED_TEXT_SIZE])
 {
     char count[COUNTED_SIZE], duration[UNIT_SIZE];

@@ -23,17 +23,14 @@ struct following {
 };
 
 /* A trace that keeps only the newest may have removed records before they were read. */
-static void say_overtaken(struct following *following, const struct source *source)
+static void say_overtaken(struct following *following, struct source *source)
 {
-    uint64_t overtaken = source->states[0].overtaken;
-    char text[COUNTED_SIZE];
+    char text[REMOVED_TEXT_SIZE];
 
-    if (overtaken == following->overtaken)
+    if (!command_overtaken_text(&source, 1, &following->overtaken, text))
         return;
-    show_counted(overtaken - following->overtaken, "record", text);
     fflush(stdout);
-    command_say("%s removed before they were read: the trace keeps only the newest", text);
-    following->overtaken = overtaken;
+    command_say("%s", text);
 }
 
 static int print_line(struct following *following, bool last, struct problem *problem)

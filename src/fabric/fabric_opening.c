@@ -147,10 +147,11 @@ static int connect_problem(const struct fabric *fabric, natsStatus status, struc
     if (status == NATS_CONNECTION_CLOSED && fabric->connection != NULL)
         return fabric_ended_problem(fabric, problem);
     if (status == NATS_CONNECTION_CLOSED || status == NATS_PROTOCOL_ERROR)
-        return problem_set(problem, error,
-                           "%s: it ends new connections at once: check that it is a NATS server; if it "
-                           "is, see its log, and increase max_connections if it has that many",
-                           fabric->where);
+        return problem_set(
+            problem, error,
+            "%s: it ends new connections at once: check that it is a NATS server; if it "
+            "is, see its log, and increase max_connections if it has that many",
+            fabric->where);
     return fabric_problem(problem, error, fabric->where, status);
 }
 

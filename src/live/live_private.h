@@ -151,13 +151,23 @@ void live_waits_next(struct live *live, uint64_t time);
 const struct live_process *live_waits_at(struct live *live, uint32_t index, uint32_t *ret_row,
                                          int *ret_error);
 
-/* What a wait was for, in words. */
-void live_waits_name(const struct live *live, enum elapsed_kind kind,
-                     const struct live_about *about, char what[LIVE_WHAT_SIZE]);
+/* Who it was that made a wait long: the other end; NULL: not known. */
+const struct live_end *live_waits_partner(const struct live_waits *waits,
+                                          const struct live_about *about);
+
+/* ---- live_names.c ---- */
 
 /* "redis-server[4711]", "python3 worker.py[99]@web1": as in the table of processes. */
 void live_name_process(const struct communication *all, const struct communication_process *process,
                        char name[LIVE_NAME_SIZE]);
+
+/* An end of a pair or a connection: "redis-benchmark[99] +3", "10.0.0.1:80". */
+void live_name_party(const struct communication *all, const struct party *party,
+                     char name[LIVE_NAME_SIZE]);
+
+/* What a wait was for, in words; "": not known. */
+void live_name_wait(const struct live *live, enum elapsed_kind kind, const struct live_about *about,
+                    char what[LIVE_WHAT_SIZE]);
 
 void live_waits_done(struct live_waits *waits);
 

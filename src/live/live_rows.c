@@ -93,45 +93,6 @@ static uint64_t key_of_process(const struct communication_process *process)
     return hash_text(hash, process->group) | 1;
 }
 
-void live_name_process(const struct communication *all, const struct communication_process *process,
-                       char name[LIVE_NAME_SIZE])
-{
-    const char *machine = all->machine_count > 1 && process->machine < all->machine_count
-                              ? all->machines[process->machine].name
-                              : NULL;
-    char label[PROCESS_LABEL_SIZE] = "", plain[STREAM_NAME_SIZE + 1] = "";
-    const char *at = machine == NULL ? "" : "@";
-
-    memcpy(plain, process->name, STREAM_NAME_SIZE);
-    if (process->named_alike && process->command != NULL)
-        process_label(plain, process->command, label);
-    else
-        memcpy(label, plain, sizeof(plain));
-    if (process->group != NULL)
-        snprintf(name, LIVE_NAME_SIZE, "%.30s (%u)%s%.16s", process->group, process->group_size, at,
-                 machine == NULL ? "" : machine);
-    else
-        snprintf(name, LIVE_NAME_SIZE, "%s[%u]%s%.16s", label[0] == '\0' ? "unknown" : label,
-                 process->pid, at, machine == NULL ? "" : machine);
-}
-
-static void name_party(const struct communication *all, const struct party *party,
-                       char name[LIVE_NAME_SIZE])
-{
-    char first[LIVE_NAME_SIZE];
-
-    if (party->count == 0) {
-        snprintf(name, LIVE_NAME_SIZE, "%.*s", LIVE_NAME_SIZE - 1,
-                 party->address == NULL ? "unknown" : party->address);
-        return;
-    }
-    live_name_process(all, &all->processes[party->processes[0]], first);
-    if (party->count == 1)
-        memcpy(name, first, sizeof(first));
-    else
-        snprintf(name, LIVE_NAME_SIZE, "%.48s +%u", first, party->count - 1);
-}
-
 static uint32_t first_of(const struct party *party)
 {
     return party->count == 0 ? NO_PROCESS : party->processes[0];
@@ -157,8 +118,8 @@ static uint64_t key_of_party(const struct live *live, const struct party *party)
 static void set_ends(const struct live *live, const struct party *from, const struct party *to,
                      struct live_row *row)
 {
-    name_party(live->now, from, row->name);
-    name_party(live->now, to, row->other);
+    live_name_party(live->now, from, row->name);
+    live_name_party(live->now, to, row->other);
     row->process[0] = first_of(from);
     row->process[1] = first_of(to);
     row->ends[0] = key_of_party(live, from);
@@ -234,7 +195,7 @@ static struct live_wait wait_of(const struct live *live, const struct live_proce
     wait.call = waits->about[most].call;
     wait.is_silent = waits->threads == 1 && waits->silent > wait.time;
     if (wait.time > 0)
-        live_waits_name(live, wait.kind, &waits->about[most], wait.what);
+        live_name_wait(live, wait.kind, &waits->about[most], wait.what);
     return wait;
 }
 

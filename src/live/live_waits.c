@@ -279,8 +279,8 @@ static struct live_about about_event(const struct live_waits *waits,
 }
 
 /* The end at the other side, if it is still the same. */
-static const struct live_end *partner_of(const struct live_waits *waits,
-                                         const struct live_about *about)
+const struct live_end *live_waits_partner(const struct live_waits *waits,
+                                          const struct live_about *about)
 {
     const struct live_end *partner = end_at(waits, about->partner);
 
@@ -306,7 +306,7 @@ static struct live_process *process_at(const struct live_waits *waits, const str
 static struct live_process *waited_for(const struct live_waits *waits,
                                        const struct live_about *about)
 {
-    const struct live_end *partner = about->is_idle ? NULL : partner_of(waits, about);
+    const struct live_end *partner = about->is_idle ? NULL : live_waits_partner(waits, about);
 
     return partner == NULL ? NULL : process_at(waits, partner);
 }
@@ -695,59 +695,6 @@ const struct live_process *live_waits_at(struct live *live, uint32_t index, uint
         return NULL;
     *ret_row = (uint32_t)row;
     return process;
-}
-
-/* As the table of processes calls it; before it has a row there, by its own name. */
-static void name_peer(const struct live *live, uint32_t origin, const struct stream_record *first,
-                      uint32_t pid, char what[LIVE_WHAT_SIZE])
-{
-    bool shared;
-    int64_t row = statistics_process_row(live->statistics, origin, first->process, &shared);
-
-    if (row >= 0 && live->now != NULL && (size_t)row < live->now->process_count)
-        live_name_process(live->now, &live->now->processes[row], what);
-    else
-        snprintf(what, LIVE_WHAT_SIZE, "%.*s[%u]", STREAM_NAME_SIZE, first->name, pid);
-}
-
-/* Whether it is a wait for another one, not for what the process chose itself. Which message came before a sleep says nothing of
- * the sleep. */
-static bool has_partner(enum elapsed_kind kind)
-{
-    return kind != ELAPSED_TIMER && kind != ELAPSED_EVENT && kind != ELAPSED_DISK;
-}
-
-void live_waits_name(const struct live *live, enum elapsed_kind kind,
-                     const struct live_about *about, char what[LIVE_WHAT_SIZE])
-{
-    const struct identities *identities = history_identities(live->history);
-    const struct live_end *partner = has_partner(kind) ? partner_of(&live->waits, about) : NULL;
-    const struct stream_record *peer =
-        partner == NULL || partner->stream == 0
-            ? NULL
-            : identities_stream(identities, partner->origin, partner->stream);
-    const struct path_record *path =
-        about->path == 0 ? NULL : identities_path(identities, about->origin, about->path);
-    char address[ENDPOINT_SIZE];
-    const char *name = NULL;
-
-    what[0] = '\0';
-    if (peer != NULL) {
-        const struct stream_record *first =
-            identities_first_stream(identities, partner->origin, peer);
-        name_peer(live, partner->origin, first, peer->pid, what);
-    } else if (path != NULL && (has_partner(kind) || path->role == PATH_ROLE_LISTENS)) {
-        if (path->role == PATH_ROLE_LISTENS)
-            endpoint_local(path, address);
-        else
-            endpoint_remote(path, address);
-        snprintf(what, LIVE_WHAT_SIZE, "%.*s", LIVE_WHAT_SIZE - 1, address);
-    } else if (about->object != 0 &&
-               identities_object(identities, about->origin, about->object, &name) !=
-                   WAIT_ON_NOT_KNOWN &&
-               name != NULL) {
-        snprintf(what, LIVE_WHAT_SIZE, "%.*s", LIVE_WHAT_SIZE - 1, name);
-    }
 }
 
 void live_waits_done(struct live_waits *waits)
