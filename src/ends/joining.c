@@ -437,6 +437,13 @@ static int reserve_ends(struct joiner *joiner, uint32_t index)
     return result;
 }
 
+/* Another end takes the place of this one, which stays without a partner. */
+static void succeed(struct joiner *joiner, uint32_t former)
+{
+    joiner->ends[former].partner = NO_END;
+    joiner->ends[former].life++; /* what is left of it in chains is not found */
+}
+
 int joiner_add(struct joiner *joiner, uint32_t index, const struct path_record *record,
                uint32_t machine, uint32_t origin)
 {
@@ -460,12 +467,12 @@ int joiner_add(struct joiner *joiner, uint32_t index, const struct path_record *
         return internet ? wait_for_internet_partner(joiner, index)
                         : wait_for_unix_partner(joiner, index);
     if (joiner->ends[partner].partner != NO_END)
-        joiner->ends[joiner->ends[partner].partner].partner = NO_END;
+        succeed(joiner, joiner->ends[partner].partner);
     end->partner = partner;
     joiner->ends[partner].partner = index;
     pass(joiner, end);
     pass(joiner, &joiner->ends[partner]);
-    return 0;
+    return is_left(joiner, end) ? wait_for_internet_partner(joiner, index) : 0;
 }
 
 void joiner_destroyed(struct joiner *joiner, uint32_t index)

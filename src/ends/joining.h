@@ -11,7 +11,7 @@ struct path_end {
     const struct path_record *record; /* NULL: not described (yet) */
     uint32_t machine;
     uint32_t partner;     /* index of the other end, possibly its own, or NO_END */
-    uint32_t life;        /* how many ends with this index have been forgotten */
+    uint32_t life;        /* how many ends with this index have been forgotten or succeeded */
     uint32_t origin : 24; /* traces named on a command line are never that many */
     uint32_t hung : 7;    /* how many chains it is in; at most HUNG_MOST */
     uint32_t destroyed : 1;
@@ -45,8 +45,8 @@ struct joiner {
 
 /* Describes end `index`, as reported by `origin`, and joins it if its partner waits. `record` must stay where it is.
  * An end of UDP whose partner was closed is joined again, with the next one of the same addresses and origin: the former
- * partner then has none. An end may be described again, under the same index, when more is known of it; if it still
- * waits, its partner is searched again. Returns 0 or -ENOMEM. */
+ * partner then has none, and gets none. An end may be described again, under the same index, when more is known of it;
+ * if it still waits, its partner is searched again. Returns 0 or -ENOMEM. */
 int joiner_add(struct joiner *joiner, uint32_t index, const struct path_record *record,
                uint32_t machine, uint32_t origin);
 

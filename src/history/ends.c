@@ -258,29 +258,33 @@ static void inherit(const struct history *history, struct end *end, struct end *
     end->out_time = former->out_time;
 }
 
+/* Nothing refers to it any more but its partner. */
+static bool is_over(const struct end *end)
+{
+    return end->destroyed && end->held + end->kept + end->formers == 0;
+}
+
 /* Another socket has the address of a closed one (UDP), whose partner becomes its own. */
 static void succeed(struct history *history, struct end *end, struct end *partner)
 {
     struct end *former = partner->partner;
 
     partner->aligned = false;
-    if (former->held + former->kept >
-        0) { /* it still needs its partner, which no longer needs it */
-        partner->former = former;
+    if (!is_over(former)) { /* it still needs its partner, which no longer needs it */
+        partner->formers++;
         return;
     }
     inherit(history, end, former);
-    former->partner = NULL;
     forget_end(history, former);
 }
 
-/* There is one place for a former partner. If it is taken, as in a trace that makes no sense, the end stays without a partner. */
+/* A former partner has no other one: the joiner does not offer it again. */
 static bool can_succeed(const struct end *end, const struct end *partner)
 {
     const struct end *former = partner->partner;
 
     return end->partner == NULL && end != former && partner != former && former->destroyed &&
-           former->former == NULL && partner->former == NULL;
+           former->partner == partner;
 }
 
 static void join(struct history *history, struct end *end, struct end *partner)
@@ -522,24 +526,30 @@ static void settle_alone(struct history *history, struct end *end)
     }
 }
 
-void ends_settle(struct history *history, struct end *end)
+/* Forgets an end that is over and has a successor. Returns its partner, which may have waited for this; or NULL. */
+static struct end *settle_former(struct history *history, struct end *end)
 {
     struct end *partner = end->partner;
 
-    if (!end->destroyed || end->held + end->kept > 0 || end->former != NULL)
+    if (!is_over(end) || partner == NULL || partner->partner == end)
+        return NULL;
+    partner->formers--;
+    forget_end(history, end);
+    return partner;
+}
+
+void ends_settle(struct history *history, struct end *end)
+{
+    for (struct end *next = end; next != NULL; next = settle_former(history, end))
+        end = next;
+    if (!is_over(end))
         return;
+    struct end *partner = end->partner;
     if (partner == NULL) {
         settle_alone(history, end);
         return;
     }
-    if (partner->former == end) {
-        partner->former = NULL;
-        end->partner = NULL;
-        forget_end(history, end);
-        ends_settle(history, partner);
-        return;
-    }
-    if (!partner->destroyed || partner->held + partner->kept > 0 || partner->former != NULL)
+    if (!is_over(partner))
         return;
     flows_drop_all(history, end);
     flows_drop_all(history, partner);

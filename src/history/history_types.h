@@ -137,12 +137,12 @@ struct end {
     bool is_identified : 1; /* ... as one whose starting positions are those of no other, ... */
     bool is_answering : 1;  /* ... and as accepted, or, of UDP, as one that received first */
     uint32_t done;          /* leading SENDs that are received but still kept */
+    uint32_t formers; /* UDP: ends whose partner it still is, though others have succeeded them */
     const struct path_record *record; /* owned by the identities */
     struct end *partner;              /* or NULL */
-    struct end *former;        /* UDP: a closed partner, whose records are still held; or NULL */
-    struct stream *waiters;    /* streams whose RECEIVE on this end is held */
-    struct sharing *sharing;   /* or NULL */
-    struct arrivals *arrivals; /* or NULL */
+    struct stream *waiters;           /* streams whose RECEIVE on this end is held */
+    struct sharing *sharing;          /* or NULL */
+    struct arrivals *arrivals;        /* or NULL */
     /* out: what this end sends */
     struct sends sends;
     uint64_t out_start;     /* positions begin here */

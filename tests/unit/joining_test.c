@@ -154,6 +154,54 @@ static void datagrams(void **state)
     joiner_done(&ends.joiner);
 }
 
+static struct path_record client(void)
+{
+    return internet(PATH_UDP, 1, 4000, 1, 53, 0, 0);
+}
+
+static struct path_record server(void)
+{
+    return internet(PATH_UDP, 1, 53, 1, 4000, 0, 0);
+}
+
+/* Its partner waits for another one once, however often it is closed. */
+static void closed_again(void **state)
+{
+    struct ends ends = {0};
+
+    (void)state;
+    add(&ends, 0, 0, client());
+    add(&ends, 1, 0, server());
+    joiner_destroyed(&ends.joiner, 0);
+    size_t count = ends.joiner.waiting_count;
+    for (unsigned i = 0; i < 1000; i++)
+        joiner_destroyed(&ends.joiner, 0);
+    assert_int_equal(ends.joiner.waiting_count, count);
+    add(&ends, 2, 0, client());
+    assert_joined(&ends, 1, 2);
+    joiner_done(&ends.joiner);
+}
+
+/* A closed end that another one has succeeded is nobody's partner, although it was never forgotten. */
+static void former_is_not_joined_again(void **state)
+{
+    struct ends ends = {0};
+
+    (void)state;
+    add(&ends, 0, 0, client());
+    add(&ends, 1, 0, server());
+    joiner_destroyed(&ends.joiner, 0);
+    add(&ends, 2, 0, client());
+    joiner_destroyed(&ends.joiner, 2);
+    joiner_destroyed(&ends.joiner, 1);
+    add(&ends, 3, 0, server());
+    assert_joined(&ends, 1, 2);
+    assert_alone(&ends, 3);
+    add(&ends, 4, 0, client());
+    assert_joined(&ends, 3, 4);
+    joiner_done(&ends.joiner);
+}
+
 /* A socket that is first seen when it blocks has no cookie yet, but knows its peer. */
 static void one_knows_the_other(void **state)
 {
@@ -231,6 +279,8 @@ int main(void)
         cmocka_unit_test(pipes),
         cmocka_unit_test(pipes_of_another_recording),
         cmocka_unit_test(datagrams),
+        cmocka_unit_test(closed_again),
+        cmocka_unit_test(former_is_not_joined_again),
         cmocka_unit_test(one_knows_the_other),
         cmocka_unit_test(forgets),
         cmocka_unit_test(many_are_joined),
