@@ -377,11 +377,27 @@ static int step_meter(struct live_feed *feed, struct problem *problem)
     return is_due(feed, clock_now(CLOCK_MONOTONIC)) ? take(feed, INT64_MAX, false, problem) : 0;
 }
 
+/* Gates go by wall clocks, until messages have told how far these are apart. */
+static void correct_gates(struct live_feed *feed)
+{
+    for (uint32_t i = 0; i < feed->origins; i++) {
+        struct gate *gate = feed->gates[i];
+        int64_t offset;
+        uint64_t error;
+        if (!gate->holds ||
+            history_clock(feed->history, i, gate->held.header->time, &offset, &error) == i)
+            continue;
+        gate_set_ahead(gate,
+                       gate->held.wall_offset - offset - history_wall_offset(feed->history, 0));
+    }
+}
+
 /* Reads up to the gates. Returns as analyses_read does. */
 static int read_on(struct live_feed *feed, struct problem *problem)
 {
     const struct analysis analysis = live_analysis(feed->live);
 
+    correct_gates(feed);
     return analyses_read(feed->history, &analysis, 1, problem);
 }
 

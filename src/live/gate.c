@@ -79,3 +79,8 @@ void gate_let_pass(struct gate *gate)
     if (gate->holds && wall_of(gate) > gate->until)
         gate->ahead += wall_of(gate) - gate->until;
 }
+
+void gate_set_ahead(struct gate *gate, int64_t ahead)
+{
+    gate->ahead = ahead;
+}

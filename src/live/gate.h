@@ -27,6 +27,9 @@ struct gate {
 /* Its clock is as far ahead of the others' as the record that it holds is beyond its time: it may pass. */
 void gate_let_pass(struct gate *gate);
 
+/* It is known how far its clock is ahead of the others': ns. */
+void gate_set_ahead(struct gate *gate, int64_t ahead);
+
 /* `of` has one origin, stays the caller's and must outlive the gate. It is closed at first. */
 void gate_init(struct gate *gate, struct source *of);
 

@@ -253,6 +253,8 @@ static uint64_t running_cost(const struct own_cost *own)
     return own->cpu > own->load ? own->cpu - own->load : 0;
 }
 
+#define CORRECTED_LEAST 1000000000u /* ns: a time that was wrong by so much is put right */
+
 static uint64_t since(uint64_t now, uint64_t before)
 {
     return now > before ? now - before : 0;
@@ -266,11 +268,12 @@ static void describe_whole(struct live *live, uint64_t time, struct live_snapsho
 
     snapshot->number = ++live->number;
     snapshot->time = now->duration + (time - live->latest);
-    if (before != NULL && snapshot->time < before->time)
+    if (before != NULL && snapshot->time < before->time &&
+        before->time - snapshot->time < CORRECTED_LEAST)
         snapshot->time = before->time; /* clocks became known, or a recording joined */
     snapshot->real = real - live->taken_at;
     snapshot->wall = (int64_t)time + history_wall_offset(live->history, 0);
-    snapshot->length = before == NULL ? snapshot->time : snapshot->time - before->time;
+    snapshot->length = since(snapshot->time, before == NULL ? 0 : before->time);
     snapshot->events = now->events;
     snapshot->new_events = since(now->events, before == NULL ? 0 : before->events);
     snapshot->records = live->records - live->taken_records;
