@@ -82,6 +82,14 @@ void agent_notice(struct agent *agent, const char *method, json_t *params)
     pthread_mutex_unlock(&agent->lock_of_notices);
 }
 
+bool agent_may_notice(struct agent *agent, unsigned most)
+{
+    pthread_mutex_lock(&agent->lock_of_notices);
+    bool waits = json_array_size(agent->notices) > 0;
+    pthread_mutex_unlock(&agent->lock_of_notices);
+    return !waits && agent->fabric != NULL && fabric_notices_pending(agent->fabric) < most;
+}
+
 /* ---- attaching ---- */
 
 /* libnats reads a file of credentials for each connection: one in memory, that only this process has. */

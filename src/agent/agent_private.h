@@ -280,6 +280,9 @@ struct agent {
 /* Sends a notice, at once or later. `params` is taken over. */
 void agent_notice(struct agent *agent, const char *method, json_t *params);
 
+/* Whether fewer than so many notices are on their way. */
+bool agent_may_notice(struct agent *agent, unsigned most);
+
 /* Makes a folder and those above it, of mode 0700. */
 int agent_make_folder(const char *path, struct problem *problem);
 

@@ -13,86 +13,162 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define BATCH_BYTES 400000u /* of one notice, about */
+#define SAID_MOST   50000u  /* what waits: then values are dropped */
+#define PENDING     2u      /* notices on their way: what happens meanwhile goes together */
+#define BEAT_SLOW                                                                                  \
+    500000000 /* ns: how often it says that all has been said, if nothing is compared with others */
+
 struct agent_views {
     struct agent *agent;
     struct view_file *file;
     char *name;
     struct resident *resident;
     json_int_t begin; /* number of view.begin: with all notices */
+    json_t *said;     /* what has happened and was not sent yet */
+    size_t dropped;   /* values that were not kept for that */
+    bool lacks;       /* some were, so what the central monitor has may be out of date */
+    json_int_t beat;  /* ns: how often it says up to when all has been said */
+    uint64_t due;     /* CLOCK_MONOTONIC: of that */
 };
 
-static void notice(struct agent_views *views, const char *method, json_t *params)
+/* ---- what happens ---- */
+
+static void say_one(struct agent_views *views, json_t *what)
 {
-    json_object_set_new(params, "begin", json_integer(views->begin));
-    agent_notice(views->agent, method, params);
+    if (what != NULL)
+        json_array_append_new(views->said, what);
 }
 
-/* ---- notices ---- */
-
-static void notice_values(struct agent_views *views, const char *method, uint32_t row,
-                          uint32_t entity, uint64_t time, const struct view_value *values)
+static void say_values(struct agent_views *views, json_t *what)
 {
-    const struct view *view = &views->file->views[resident_view_of(views->resident, row)];
+    if (json_array_size(views->said) < SAID_MOST) {
+        say_one(views, what);
+        return;
+    }
+    json_decref(what);
+    views->dropped++;
+    views->lacks = true;
+}
 
-    notice(views, method,
-           json_pack("{s:I, s:I, s:I, s:o}", "row", (json_int_t)row, "entity", (json_int_t)entity,
-                     "time", (json_int_t)time, "values",
-                     wire_values(values, view->reference_count)));
+static json_t *values_of(struct agent_views *views, uint32_t row, const struct view_value *values)
+{
+    int64_t view = resident_view_of(views->resident, row);
+
+    return wire_values(values, views->file->views[view].reference_count);
 }
 
 static void on_record(void *context, uint32_t row, uint32_t entity, uint64_t time,
                       const struct view_value *values)
 {
-    notice_values(context, "view.record", row, entity, time, values);
+    say_values(context, json_pack("[s, I, I, I, o]", "record", (json_int_t)row, (json_int_t)entity,
+                                  (json_int_t)time, values_of(context, row, values)));
 }
 
 static void on_answer(void *context, uint32_t row, uint32_t entity, uint64_t time,
                       const struct view_value *values)
 {
-    struct agent_views *views = context;
-
-    notice_values(views, "view.answer", row, entity, time, values);
+    say_one(context, json_pack("[s, I, I, I, o]", "answer", (json_int_t)row, (json_int_t)entity,
+                               (json_int_t)time, values_of(context, row, values)));
 }
 
 static void on_result(void *context, uint32_t row, bool active, bool edge, uint64_t time,
                       const struct view_value *targets)
 {
     struct agent_views *views = context;
-    uint64_t view = resident_view_of(views->resident, row);
+    int64_t view = resident_view_of(views->resident, row);
     size_t count = active ? views->file->views[view].target_count : 0;
+    json_t *what = json_pack("[s, I, b, I, o]", "result", (json_int_t)row, active, (json_int_t)time,
+                             wire_values(targets, count));
 
-    (void)edge;
-    notice(views, "view.result",
-           json_pack("{s:I, s:b, s:I, s:o}", "row", (json_int_t)row, "active", active, "time",
-                     (json_int_t)time, "values", wire_values(targets, count)));
+    if (edge)
+        say_one(views, what);
+    else
+        say_values(views, what);
 }
 
-static void tell_instance(struct agent_views *views, const char *method,
-                          const struct instance_seen *seen)
+static void say_instance(struct agent_views *views, const char *what,
+                         const struct instance_seen *seen)
 {
     json_t *program = json_string(seen->program);
 
-    notice(views, method,
-           json_pack("{s:s, s:i, s:o}", "object", seen->object, "pid", (int)seen->pid, "program",
-                     program != NULL ? program : json_string("?")));
+    say_one(views, json_pack("[s, s, i, o]", what, seen->object, (int)seen->pid,
+                             program != NULL ? program : json_string("?")));
 }
 
 static void on_appeared(void *context, const struct instance_seen *seen)
 {
-    tell_instance(context, "view.appeared", seen);
+    say_instance(context, "appeared", seen);
 }
 
 static void on_ended(void *context, const struct instance_seen *seen)
 {
-    tell_instance(context, "view.ended", seen);
+    say_instance(context, "ended", seen);
 }
 
 static void on_note(void *context, const char *line)
 {
-    struct agent_views *views = context;
     json_t *text = json_string(line);
 
-    notice(views, "view.note", json_pack("{s:o}", "text", text != NULL ? text : json_string("?")));
+    say_one(context, json_pack("[s, o]", "note", text != NULL ? text : json_string("?")));
+}
+
+/* ---- ... is said ---- */
+
+/* About: texts may have to be escaped. */
+static size_t size_of(json_t *what)
+{
+    size_t size = 32, i;
+    json_t *member;
+
+    json_array_foreach(what, i, member) size += json_is_array(member) ? size_of(member)
+                                                : json_is_string(member)
+                                                    ? 6 * json_string_length(member)
+                                                    : 24;
+    return size;
+}
+
+/* The first of them, as many as a notice takes. */
+static json_t *take_batch(struct agent_views *views)
+{
+    json_t *all = views->said, *batch, *rest, *what;
+    size_t bytes = 0, count = 0, i;
+
+    while (count < json_array_size(all) && bytes < BATCH_BYTES)
+        bytes += size_of(json_array_get(all, count++));
+    if (count == json_array_size(all)) {
+        views->said = json_array();
+        return all;
+    }
+    batch = json_array();
+    rest = json_array();
+    json_array_foreach(all, i, what) json_array_append(i < count ? batch : rest, what);
+    json_decref(all);
+    views->said = rest;
+    return batch;
+}
+
+/* What has happened since, with the time up to which that is all. */
+static void say_all(struct agent_views *views)
+{
+    uint64_t now = clock_now(CLOCK_MONOTONIC);
+    bool feeds = resident_feeds(views->resident);
+
+    if ((json_array_size(views->said) == 0 && views->dropped == 0 && now < views->due) ||
+        !agent_may_notice(views->agent, PENDING))
+        return;
+    json_t *batch = take_batch(views);
+    bool all = json_array_size(views->said) == 0 && !views->lacks;
+    agent_notice(views->agent, "view.said",
+                 json_pack("{s:I, s:o, s:I, s:I}", "begin", views->begin, "said", batch, "until",
+                           all ? (json_int_t)resident_until(views->resident) : 0, "dropped",
+                           (json_int_t)views->dropped));
+    views->dropped = 0;
+    views->due = now + (uint64_t)(feeds ? views->beat : BEAT_SLOW);
+    if (json_array_size(views->said) == 0 && views->lacks) {
+        views->lacks = false;
+        resident_refresh(views->resident);
+    }
 }
 
 /* ---- begin and end ---- */
@@ -103,6 +179,7 @@ void agent_views_free(struct agent_views *views)
         return;
     resident_free(views->resident);
     view_file_free(views->file);
+    json_decref(views->said);
     free(views->name);
     free(views);
 }
@@ -135,14 +212,15 @@ static int fill(struct agent_views *views, json_t *params, struct problem *probl
     const struct resident_calls calls = {views,       on_record, on_result, on_answer,
                                          on_appeared, on_ended,  on_note};
 
-    if (json_unpack_ex(params, &error, 0, "{s:s, s:s, s?s, s:I, s:I, s?I, s:o}", "name", &name,
+    if (json_unpack_ex(params, &error, 0, "{s:s, s:s, s?s, s:I, s:I, s?I, s?I, s:o}", "name", &name,
                        "text", &text, "machine", &machine, "begin", &views->begin, "every", &every,
-                       "interval", &interval, "objects", &objects) < 0)
+                       "interval", &interval, "beat", &views->beat, "objects", &objects) < 0)
         return problem_set(problem, -EINVAL, "view.begin: %s", error.text);
-    if (every <= 0 || interval <= 0)
-        return problem_set(problem, -EINVAL, "view.begin: every %lld, interval %lld: not possible",
-                           (long long)every, (long long)interval);
-    if ((views->name = strdup(name)) == NULL)
+    if (every <= 0 || interval <= 0 || views->beat <= 0)
+        return problem_set(problem, -EINVAL,
+                           "view.begin: every %lld, interval %lld, beat %lld: not possible",
+                           (long long)every, (long long)interval, (long long)views->beat);
+    if ((views->name = strdup(name)) == NULL || (views->said = json_array()) == NULL)
         return problem_set(problem, -ENOMEM, "out of memory for views");
     int result = view_parse(views->name, text, strlen(text), &views->file, problem);
     if (result == 0)
@@ -166,6 +244,7 @@ int agent_views_begin(struct agent *agent, json_t *params, json_t **ret_result,
     if (views == NULL)
         return problem_set(problem, -ENOMEM, "out of memory for views");
     views->agent = agent;
+    views->beat = BEAT_SLOW;
     int result = fill(views, params, problem);
     if (result < 0) {
         agent_views_free(views);
@@ -184,15 +263,18 @@ int agent_views_end(struct agent *agent, json_t *params, json_t **ret_result,
 
     (void)params;
     (void)problem;
-    if (agent->views != NULL)
+    if (agent->views != NULL) {
         resident_count(agent->views->resident, &counts);
+        counts.unsent = json_array_size(agent->views->said) + agent->views->dropped;
+    }
     agent_views_free(agent->views);
     agent->views = NULL;
     *ret_result =
-        json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "hits", (json_int_t)counts.hits, "records",
-                  (json_int_t)counts.records, "refused", (json_int_t)counts.refused, "lost",
-                  (json_int_t)counts.lost, "reads", (json_int_t)counts.reads, "unread",
-                  (json_int_t)counts.unread, "filtered", (json_int_t)counts.filtered);
+        json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "hits", (json_int_t)counts.hits,
+                  "records", (json_int_t)counts.records, "refused", (json_int_t)counts.refused,
+                  "lost", (json_int_t)counts.lost, "reads", (json_int_t)counts.reads, "unread",
+                  (json_int_t)counts.unread, "filtered", (json_int_t)counts.filtered, "unsent",
+                  (json_int_t)counts.unsent);
     return 0;
 }
 
@@ -250,7 +332,10 @@ int agent_views_timeout(const struct agent *agent, int most)
 {
     if (agent->views == NULL)
         return most;
-    int timeout = poll_timeout(resident_next(agent->views->resident), clock_now(CLOCK_MONOTONIC));
+    uint64_t next = resident_next(agent->views->resident);
+    if (agent->views->due < next && agent_may_notice(agent->views->agent, PENDING))
+        next = agent->views->due;
+    int timeout = poll_timeout(next, clock_now(CLOCK_MONOTONIC));
     return timeout < 0 || timeout > most ? most : timeout;
 }
 
@@ -258,6 +343,9 @@ void agent_views_work(struct agent *agent)
 {
     struct problem problem = {""};
 
-    if (agent->views != NULL && resident_work(agent->views->resident, &problem) < 0)
+    if (agent->views == NULL)
+        return;
+    if (resident_work(agent->views->resident, &problem) < 0)
         on_note(agent->views, problem.text);
+    say_all(agent->views);
 }

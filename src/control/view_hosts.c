@@ -13,48 +13,58 @@
 
 /* ---- what resident monitors report ---- */
 
-static uint64_t time_of(const struct view_host *host, json_t *params)
+static uint64_t time_of(const struct view_host *host, json_t *time)
 {
-    return (uint64_t)(json_integer_value(json_object_get(params, "time")) - host->clock.ahead);
+    return (uint64_t)(json_integer_value(time) - host->clock.ahead);
 }
 
-static uint32_t number_of(json_t *params, const char *key)
+static uint32_t number_of(json_t *what, size_t place)
 {
-    json_int_t number = json_integer_value(json_object_get(params, key));
+    json_int_t number = json_integer_value(json_array_get(what, place));
 
     return number < 0 || number > UINT32_MAX ? UINT32_MAX : (uint32_t)number;
 }
 
-/* A record, or the answer to a question. */
-static void take_values(struct view_host *host, json_t *params, bool answer)
+/* The values stand at the end. Returns how many; -1: they make no sense. */
+static int values_of(json_t *what, struct view_value *values)
 {
-    json_t *list = json_object_get(params, "values");
-    struct view_value values[VIEW_REFERENCES_MOST];
+    json_t *list = json_array_get(what, json_array_size(what) - 1);
     size_t count = json_array_size(list);
 
-    if (count <= VIEW_REFERENCES_MOST && wire_take_values(list, count, values) == 0)
-        (answer ? central_answer : central_record)(host->hosts->central, number_of(params, "row"),
-                                                   number_of(params, "entity"),
-                                                   time_of(host, params), values, count);
+    return count <= VIEW_REFERENCES_MOST && wire_take_values(list, count, values) == 0 ? (int)count
+                                                                                       : -1;
 }
 
-static void take_result(struct view_host *host, json_t *params)
+/* ["record", ROW, ENTITY, TIME, VALUES], or the answer to a question */
+static void take_values(struct view_host *host, json_t *what, bool answer)
 {
-    json_t *list = json_object_get(params, "values");
     struct view_value values[VIEW_REFERENCES_MOST];
-    size_t count = json_array_size(list);
+    int count = values_of(what, values);
 
-    if (count <= VIEW_REFERENCES_MOST && wire_take_values(list, count, values) == 0)
-        central_result(host->hosts->central, number_of(params, "row"),
-                       json_is_true(json_object_get(params, "active")), time_of(host, params),
-                       values, count);
+    if (count >= 0)
+        (answer ? central_answer
+                : central_record)(host->hosts->central, number_of(what, 1), number_of(what, 2),
+                                  time_of(host, json_array_get(what, 3)), values, (size_t)count);
 }
 
-static void take_instance(struct view_host *host, json_t *params, bool appeared)
+/* ["result", ROW, ACTIVE, TIME, VALUES] */
+static void take_result(struct view_host *host, json_t *what)
 {
-    const char *object = json_string_value(json_object_get(params, "object"));
-    const char *program = json_string_value(json_object_get(params, "program"));
-    pid_t pid = (pid_t)json_integer_value(json_object_get(params, "pid"));
+    struct view_value values[VIEW_REFERENCES_MOST];
+    int count = values_of(what, values);
+
+    if (count >= 0)
+        central_result(host->hosts->central, number_of(what, 1),
+                       json_is_true(json_array_get(what, 2)),
+                       time_of(host, json_array_get(what, 3)), values, (size_t)count);
+}
+
+/* ["appeared", OBJECT, PID, PROGRAM] */
+static void take_instance(struct view_host *host, json_t *what, bool appeared)
+{
+    const char *object = json_string_value(json_array_get(what, 1));
+    const char *program = json_string_value(json_array_get(what, 3));
+    pid_t pid = (pid_t)json_integer_value(json_array_get(what, 2));
 
     if (object == NULL || program == NULL)
         return;
@@ -64,19 +74,37 @@ static void take_instance(struct view_host *host, json_t *params, bool appeared)
         central_ended(host->hosts->central, host->link, object, pid);
 }
 
-static void take_notice(struct view_host *host, const char *method, json_t *params)
+static void take_one(struct view_host *host, json_t *what)
 {
-    if (strcmp(method, "view.record") == 0)
-        take_values(host, params, false);
-    else if (strcmp(method, "view.answer") == 0)
-        take_values(host, params, true);
-    else if (strcmp(method, "view.result") == 0)
-        take_result(host, params);
-    else if (strcmp(method, "view.appeared") == 0 || strcmp(method, "view.ended") == 0)
-        take_instance(host, params, strcmp(method, "view.appeared") == 0);
-    else if (strcmp(method, "view.note") == 0 && json_is_string(json_object_get(params, "text")))
-        command_say("note: %s: %s", host->remote->name,
-                    json_string_value(json_object_get(params, "text")));
+    const char *word = json_string_value(json_array_get(what, 0));
+    const char *text = json_string_value(json_array_get(what, 1));
+
+    if (word == NULL)
+        return;
+    if (strcmp(word, "record") == 0)
+        take_values(host, what, false);
+    else if (strcmp(word, "answer") == 0)
+        take_values(host, what, true);
+    else if (strcmp(word, "result") == 0)
+        take_result(host, what);
+    else if (strcmp(word, "appeared") == 0 || strcmp(word, "ended") == 0)
+        take_instance(host, what, strcmp(word, "appeared") == 0);
+    else if (strcmp(word, "note") == 0 && text != NULL)
+        command_say("note: %s: %s", host->remote->name, text);
+}
+
+static void take_said(struct view_host *host, json_t *params)
+{
+    struct central *central = host->hosts->central;
+    json_int_t dropped = json_integer_value(json_object_get(params, "dropped"));
+    json_t *until = json_object_get(params, "until"), *what;
+    size_t i;
+
+    json_array_foreach(json_object_get(params, "said"), i, what) take_one(host, what);
+    if (dropped > 0)
+        central_dropped(central, host->link, (uint64_t)dropped);
+    if (json_integer_value(until) > 0)
+        central_said(central, host->link, time_of(host, until));
 }
 
 static void lose(struct view_host *host)
@@ -116,9 +144,9 @@ static void happens(void *context, const struct conduct_event *event)
         take_change(hosts, event->host, event->text);
     /* notices of an earlier beginning are about rows that are gone */
     else if (event->kind == CONDUCT_NOTICE && hosts->central != NULL && host->link >= 0 &&
-             !host->lost &&
+             !host->lost && strcmp(event->message->method, "view.said") == 0 &&
              json_integer_value(json_object_get(event->message->params, "begin")) == host->begin)
-        take_notice(host, event->message->method, event->message->params);
+        take_said(host, event->message->params);
 }
 
 static void failed(struct view_hosts *hosts, int error, const char *line)
@@ -213,6 +241,20 @@ static void took_begin(void *context, struct remote_host *remote, int error, int
         failed(host->hosts, error, line);
 }
 
+#define BEAT_LEAST 10000000u  /* ns */
+#define BEAT_MOST  100000000u /* ns */
+
+/* How often machines say up to when they have said all: values that are compared wait for it, and notifications for them. */
+static uint64_t beat_of(const struct view_file *file)
+{
+    uint64_t beat = BEAT_MOST;
+
+    for (size_t i = 0; i < file->view_count; i++)
+        if (file->views[i].notifies && file->views[i].within / 5 < beat)
+            beat = file->views[i].within / 5;
+    return beat < BEAT_LEAST ? BEAT_LEAST : beat;
+}
+
 /* Its resident monitor begins anew. */
 static void begin_host(struct view_host *host, remote_answer took)
 {
@@ -221,11 +263,11 @@ static void begin_host(struct view_host *host, remote_answer took)
 
     for (size_t i = 0; i < hosts->options.object_count; i++)
         json_array_append_new(objects, json_string(hosts->options.objects[i]));
-    json_t *params =
-        json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:o}", "name", hosts->options.file_name, "text",
-                  hosts->text, "machine", host->remote->name, "begin", ++host->begin, "every",
-                  (json_int_t)hosts->options.every, "interval", (json_int_t)hosts->options.interval,
-                  "objects", objects);
+    json_t *params = json_pack(
+        "{s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:o}", "name", hosts->options.file_name, "text",
+        hosts->text, "machine", host->remote->name, "begin", ++host->begin, "every",
+        (json_int_t)hosts->options.every, "interval", (json_int_t)hosts->options.interval, "beat",
+        (json_int_t)beat_of(hosts->options.file), "objects", objects);
     remote_call(conduct_remote(hosts->conduct), host->remote, "view.begin", params, VIEW_CALL_MS,
                 took, host);
 }
@@ -308,6 +350,7 @@ void view_hosts_poll(struct view_hosts *hosts, int timeout_ms)
     view_hosts_send(hosts);
     conduct_step(hosts->conduct, timeout_ms);
     view_clocks_work(hosts);
+    central_settle(hosts->central);
     view_hosts_send(hosts);
 }
 
@@ -318,10 +361,10 @@ static void add_counts(struct monitor_counts *counts, json_t *result)
     const struct {
         const char *key;
         uint64_t *sum;
-    } sums[] = {{"hits", &counts->hits},        {"records", &counts->records},
-                {"refused", &counts->refused},  {"lost", &counts->lost},
-                {"reads", &counts->reads},      {"unread", &counts->unread},
-                {"filtered", &counts->filtered}};
+    } sums[] = {{"hits", &counts->hits},         {"records", &counts->records},
+                {"refused", &counts->refused},   {"lost", &counts->lost},
+                {"reads", &counts->reads},       {"unread", &counts->unread},
+                {"filtered", &counts->filtered}, {"unsent", &counts->unsent}};
 
     for (size_t i = 0; i < ARRAY_SIZE(sums); i++)
         *sums[i].sum += (uint64_t)json_integer_value(json_object_get(result, sums[i].key));

@@ -4,7 +4,7 @@
  * control/.
  *
  *      central monitor --steps, in order--> agent: resident monitor        view.begin, view.steps, view.end
- *                      <--notices---------- records, results, instances    view.record, view.result, view.appeared ...
+ *                      <--notices---------- records, results, instances    view.said
  */
 #ifndef DPM_VIEW_HOSTS_H
 #define DPM_VIEW_HOSTS_H

@@ -10,8 +10,15 @@
 
 #define VALUE_SIZE 256
 
-static const char *const change_words[] = {
-    [VIEW_APPEARED] = "active", [VIEW_CHANGED] = "changed", [VIEW_GONE] = "inactive"};
+static const char *const change_words[] = {[VIEW_APPEARED] = "active",
+                                           [VIEW_CHANGED] = "changed",
+                                           [VIEW_GONE] = "inactive",
+                                           [VIEW_UNCLEAR] = "unknown"};
+
+static bool has_values(const struct view_change *change)
+{
+    return change->kind == VIEW_APPEARED || change->kind == VIEW_CHANGED;
+}
 
 static void value_text(const struct view_value *value, char text[VALUE_SIZE])
 {
@@ -38,7 +45,7 @@ static void print_text(FILE *out, uint64_t begin, const struct view_change *chan
     show_text(change->row, strnlen(change->row, sizeof(row) - 1), row);
     fprintf(out, "%12.6f s  %s%s%s%s  %s", seconds, change->view->name, row[0] != '\0' ? "[" : "",
             row, row[0] != '\0' ? "]" : "", change_words[change->kind]);
-    for (size_t i = 0; change->kind != VIEW_GONE && i < change->view->target_count; i++) {
+    for (size_t i = 0; has_values(change) && i < change->view->target_count; i++) {
         value_text(&change->values[i], text);
         fprintf(out, "  %s: %s", change->view->targets[i].name, text);
     }
@@ -75,7 +82,7 @@ static int print_json(FILE *out, uint64_t begin, const struct view_change *chang
     json_t *row = json_string(change->row);
     int failed = 0;
 
-    for (size_t i = 0; change->kind != VIEW_GONE && i < change->view->target_count; i++)
+    for (size_t i = 0; has_values(change) && i < change->view->target_count; i++)
         failed |= json_object_set_new(values, change->view->targets[i].name,
                                       json_of_value(&change->values[i]));
     json_t *line =

@@ -10,6 +10,7 @@
 #include "launch/launch.h"
 #include "monitor/collector.h"
 #include "monitor/monitor.h"
+#include "show/show.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -260,10 +261,16 @@ static int loop(struct view_run *run, struct problem *problem)
 
 static void report_receiver(const struct monitor_notified *notified)
 {
+    char latest[UNIT_SIZE + 20] = "";
+
+    if (notified->late > 0) {
+        memcpy(latest, " by up to ", sizeof(" by up to "));
+        show_duration(notified->latest, latest + strlen(latest));
+    }
     command_say("%s: %" PRIu64 " of %" PRIu64 " notifications sent, %" PRIu64
-                " of them late, %" PRIu64 " dropped%s",
-                notified->name, notified->sent, notified->queued, notified->late, notified->dropped,
-                notified->dropped > 0 ? ": it was not there, or too slow" : "");
+                " of them late%s, %" PRIu64 " dropped%s",
+                notified->name, notified->sent, notified->queued, notified->late, latest,
+                notified->dropped, notified->dropped > 0 ? ": it was not there, or too slow" : "");
     if (notified->failed > 0)
         command_say("%s: %" PRIu64 " attempts failed", notified->name, notified->failed);
 }
@@ -276,17 +283,18 @@ static int report_json(const struct view_run *run, const struct monitor_counts *
     for (size_t i = 0; monitor_notified(run->monitor, i, &notified); i++)
         json_array_append_new(
             receivers,
-            json_pack("{s:s, s:I, s:I, s:I, s:I, s:I}", "receiver", notified.name, "queued",
+            json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I}", "receiver", notified.name, "queued",
                       (json_int_t)notified.queued, "sent", (json_int_t)notified.sent, "late",
-                      (json_int_t)notified.late, "dropped", (json_int_t)notified.dropped, "failed",
-                      (json_int_t)notified.failed));
+                      (json_int_t)notified.late, "latest", (json_int_t)notified.latest, "dropped",
+                      (json_int_t)notified.dropped, "failed", (json_int_t)notified.failed));
     json_t *line =
-        json_pack("{s:{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}}", "end", "hits",
+        json_pack("{s:{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}}", "end", "hits",
                   (json_int_t)counts->hits, "records", (json_int_t)counts->records, "refused",
                   (json_int_t)counts->refused, "lost", (json_int_t)counts->lost, "reads",
                   (json_int_t)counts->reads, "unread", (json_int_t)counts->unread, "filtered",
-                  (json_int_t)counts->filtered, "passed", (json_int_t)counts->passed, "requests",
-                  (json_int_t)counts->requests, "notifications", receivers);
+                  (json_int_t)counts->filtered, "unsent", (json_int_t)counts->unsent, "passed",
+                  (json_int_t)counts->passed, "requests", (json_int_t)counts->requests,
+                  "notifications", receivers);
     int result = line == NULL || json_dumpf(line, stdout, JSON_COMPACT) < 0 ? -ENOMEM : 0;
     putchar('\n');
     json_decref(line);
@@ -302,6 +310,7 @@ static void add_counts(struct monitor_counts *to, const struct monitor_counts *f
     to->reads += from->reads;
     to->unread += from->unread;
     to->filtered += from->filtered;
+    to->unsent += from->unsent;
 }
 
 static int report(struct view_run *run, struct problem *problem)
@@ -317,6 +326,9 @@ static int report(struct view_run *run, struct problem *problem)
         report_receiver(&notified);
     if (counts.lost > 0)
         command_say("%" PRIu64 " records of sensors were lost: rows may be wrong", counts.lost);
+    if (counts.unsent > 0)
+        command_say("%" PRIu64 " values of the last moment were not sent by their machines",
+                    counts.unsent);
     if (counts.unread > 0)
         command_say("%" PRIu64 " values could not be read", counts.unread);
     if (run->failed)

@@ -212,6 +212,9 @@ int64_t fabric_call_begin(struct fabric *fabric, const char *machine, const char
 int fabric_notice(struct fabric *fabric, const char *method, json_t *params);
 int fabric_output(struct fabric *fabric, pid_t pid, bool err, const void *bytes, size_t size);
 
+/* How many notices are not stored yet. They are stored one after the other. */
+unsigned fabric_notices_pending(const struct fabric *fabric);
+
 /* For controllers: from now on, NOTICE and OUTPUT come, of all machines, from number `sequence` of the stream on (0: the
  * first that is still there). A machine's come in order and once. Call it once. */
 int fabric_listen(struct fabric *fabric, uint64_t sequence, struct problem *problem);

@@ -334,6 +334,17 @@ const struct fabric_place *outbox_stored(const struct outbox *outbox, unsigned l
     return outbox->lanes[lane].has_stored ? &outbox->lanes[lane].stored : NULL;
 }
 
+unsigned outbox_pending(const struct outbox *outbox, unsigned lane)
+{
+    unsigned pending = 0;
+
+    for (unsigned i = 0; i < outbox->count; i++) {
+        const struct entry *entry = entry_at(outbox, outbox->first + i);
+        pending += entry->lane == lane && entry->state != ENTRY_STORED;
+    }
+    return pending;
+}
+
 void outbox_look(const struct outbox *outbox, struct fabric_publisher_state *ret_state)
 {
     unsigned pending = 0;

@@ -47,6 +47,9 @@ void outbox_set_stored(struct outbox *outbox, unsigned lane, const struct fabric
 /* The last place of a lane that is stored together with all before it; NULL: none. */
 const struct fabric_place *outbox_stored(const struct outbox *outbox, unsigned lane);
 
+/* How many entries of a lane are not stored yet. */
+unsigned outbox_pending(const struct outbox *outbox, unsigned lane);
+
 void outbox_look(const struct outbox *outbox, struct fabric_publisher_state *ret_state);
 
 /* ---- for fabric_next ---- */

@@ -65,6 +65,11 @@ int fabric_notice(struct fabric *fabric, const char *method, json_t *params)
     return error;
 }
 
+unsigned fabric_notices_pending(const struct fabric *fabric)
+{
+    return fabric->said == NULL ? 0 : outbox_pending(fabric->said, 0);
+}
+
 /* Pieces of one process share a lane, and so keep their order, both outputs together. */
 int fabric_output(struct fabric *fabric, pid_t pid, bool err, const void *bytes, size_t size)
 {

@@ -58,6 +58,7 @@ void central_free(struct central *central)
         central_free_row(central->rows[i]);
     for (size_t i = 0; central->conditions != NULL && i < central->options.file->view_count; i++)
         view_conditions_done(&central->conditions[i]);
+    central_order_done(&central->order);
     view_model_free(central->model);
     intern_done(&central->notes);
     free(central->conditions);

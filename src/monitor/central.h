@@ -83,6 +83,16 @@ void central_record(struct central *central, uint32_t row, uint32_t entity, uint
 void central_result(struct central *central, uint32_t row, bool active, uint64_t time,
                     const struct view_value *targets, size_t count);
 
+/* All that this machine has to say up to this time has come. Once it tells that, its values are compared with those of others only
+ * when these have told so, too; a machine that does not for 2 s is late, and rows with its values are unknown. */
+void central_said(struct central *central, int link, uint64_t until);
+
+/* So many values of it will never come. Rows with its values are unknown until central_said. */
+void central_dropped(struct central *central, int link, uint64_t count);
+
+/* Looks who is late: call it from time to time. */
+void central_settle(struct central *central);
+
 /* An error that nothing could return: out of memory, or of the database. 0: none; else with a line in `problem`. */
 int central_failed(const struct central *central, struct problem *problem);
 

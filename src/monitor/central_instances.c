@@ -134,6 +134,7 @@ static void plan_row(struct central_row *row)
     for (uint32_t i = 0; i < central_view_of(row)->entity_count; i++)
         if (row->bound[i] != 0)
             bind_entity(row, i);
+    central_set_unknown(row, central_is_unknown(row), clock_now(CLOCK_REALTIME));
 }
 
 /* ---- which instance an entity is ---- */
@@ -267,6 +268,7 @@ static void remove_row(struct central *central, struct central_row *row)
     for (uint32_t i = 0; i < central_view_of(row)->entity_count; i++)
         unbind_entity(row, i);
     central_set_row(row, false, clock_now(CLOCK_REALTIME), NULL);
+    central_set_unknown(row, false, clock_now(CLOCK_REALTIME));
     close_shares(row);
     if (central->plans[row->view] == &row->plan)
         central->plans[row->view] = NULL;

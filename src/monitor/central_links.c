@@ -49,6 +49,7 @@ void central_lost(struct central *central, int link)
         if (central->instances[i].link == link)
             central_end_instance(central, i);
     lose_shares(central, link);
+    central_order_forget(central, link);
 }
 
 void central_returned(struct central *central, int link)

@@ -41,9 +41,25 @@ struct central_row {
     uint32_t asked;               /* set of entities that are probed now */
     struct view_monitor *monitor; /* if the predicate is evaluated here */
     bool active;
-    int64_t stored;            /* in the model; 0: not yet */
+    bool unknown;   /* a machine is late: what becomes of the row meanwhile is not told */
+    bool told;      /* as active */
+    int64_t stored; /* in the model; 0: not yet */
     struct view_value *values; /* of the targets, while active */
     char (*texts)[TEXT_SIZE];
+};
+
+struct order_link {
+    bool tells;     /* up to when it has said all */
+    bool late;      /* that was long ago */
+    uint64_t until; /* wall clock, ns */
+};
+
+/* Values that wait for those of other machines: central_order.c. */
+struct central_order {
+    struct waiting **heap;
+    size_t count, capacity;
+    uint64_t pushed;
+    struct order_link links[CENTRAL_LINKS_MOST];
 };
 
 struct central {
@@ -53,6 +69,7 @@ struct central {
     struct view_model *model;
     struct central_link links[CENTRAL_LINKS_MOST];
     int link_count;
+    struct central_order order;
     struct known_instance *instances; /* that live */
     size_t instance_count, instance_capacity;
     uint64_t last_id;
@@ -115,6 +132,25 @@ struct view_monitor *central_monitor_new(struct central_row *row);
 /* The row is active with these targets, or inactive. */
 void central_set_row(struct central_row *row, bool active, uint64_t time,
                      const struct view_value *targets);
+
+/* It becomes unknown at this time, or known again, and then is what it has become meanwhile. */
+void central_set_unknown(struct central_row *row, bool unknown, uint64_t time);
+
+/* The record is not one of an earlier plan. */
+void central_take_record(struct central *central, uint32_t row, uint32_t entity, uint64_t time,
+                         const struct view_value *values, size_t count);
+
+/* central_order.c: whether the values wait for others of an earlier time; if not, they are the caller's to evaluate. */
+bool central_hold(struct central_row *row, uint32_t entity, uint64_t time,
+                  const struct view_value *values, size_t count);
+
+/* Whether a machine with a share of the row is late. */
+bool central_is_unknown(const struct central_row *row);
+
+/* The link is lost. */
+void central_order_forget(struct central *central, int link);
+void central_order_done(struct central_order *order);
+
 void central_record_unknown(struct central_row *row, uint32_t entity);
 
 /* Asks for the values of an instance, or for no more. */

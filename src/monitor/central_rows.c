@@ -25,7 +25,8 @@ static void store(struct central_row *row, uint64_t time)
         result = view_model_set(central->model, row->stored, view->targets[i].name, &row->values[i],
                                 time, NULL, &problem);
     if (result == 0)
-        result = view_model_end(central->model, row->stored, !row->active, &problem);
+        result =
+            view_model_end(central->model, row->stored, !row->active || row->unknown, &problem);
     central_fail(central, result, &problem);
 }
 
@@ -40,10 +41,24 @@ static void keep_targets(struct central_row *row, const struct view_value *targe
     }
 }
 
+/* What is active again after it was unknown is not notified again. */
+static void tell(struct central_row *row, enum view_change_kind kind, uint64_t time)
+{
+    const struct central_calls *calls = &row->central->calls;
+    const struct view_change change = {kind, central_view_of(row), row->name, time, row->values};
+    bool begins = row->active && !row->unknown && !row->told;
+
+    store(row, time);
+    calls->changed(calls->context, &change);
+    if (begins && central_view_of(row)->notifies)
+        calls->notify(calls->context, &change, (uint64_t)row->plan.flush);
+    if (!row->unknown)
+        row->told = row->active;
+}
+
 void central_set_row(struct central_row *row, bool active, uint64_t time,
                      const struct view_value *targets)
 {
-    const struct central_calls *calls = &row->central->calls;
     bool edge = active != row->active;
 
     if (!active && !edge)
@@ -51,14 +66,16 @@ void central_set_row(struct central_row *row, bool active, uint64_t time,
     if (active)
         keep_targets(row, targets);
     row->active = active;
-    const struct view_change change = {!active ? VIEW_GONE
-                                       : edge  ? VIEW_APPEARED
-                                               : VIEW_CHANGED,
-                                       central_view_of(row), row->name, time, row->values};
-    store(row, time);
-    calls->changed(calls->context, &change);
-    if (active && edge && central_view_of(row)->notifies)
-        calls->notify(calls->context, &change, (uint64_t)row->plan.flush);
+    if (!row->unknown)
+        tell(row, !active ? VIEW_GONE : edge ? VIEW_APPEARED : VIEW_CHANGED, time);
+}
+
+void central_set_unknown(struct central_row *row, bool unknown, uint64_t time)
+{
+    if (row->unknown == unknown)
+        return;
+    row->unknown = unknown;
+    tell(row, unknown ? VIEW_UNCLEAR : row->active ? VIEW_APPEARED : VIEW_GONE, time);
 }
 
 static struct central_row *row_at(const struct central *central, uint32_t row)
@@ -114,19 +131,39 @@ static void store_values(struct central_row *row, uint32_t entity, uint64_t time
     central_fail(central, result, &problem);
 }
 
-void central_record(struct central *central, uint32_t number, uint32_t entity, uint64_t time,
-                    const struct view_value *values, size_t count)
+/* The row, if such values are of it; NULL: of an earlier plan. */
+static struct central_row *row_of_values(const struct central *central, uint32_t number,
+                                         uint32_t entity, size_t count)
 {
     struct central_row *row = row_at(central, number);
 
-    central->passed++;
-    if (row == NULL || entity >= central_view_of(row)->entity_count ||
-        count != central_view_of(row)->reference_count)
+    return row == NULL || entity >= central_view_of(row)->entity_count ||
+                   count != central_view_of(row)->reference_count
+               ? NULL
+               : row;
+}
+
+void central_take_record(struct central *central, uint32_t number, uint32_t entity, uint64_t time,
+                         const struct view_value *values, size_t count)
+{
+    struct central_row *row = row_of_values(central, number, entity, count);
+
+    if (row == NULL)
         return;
     store_values(row, entity, time, values);
     if (row->monitor != NULL &&
         view_monitor_record(row->monitor, entity, time, look, (void *)(uintptr_t)values) < 0)
         central_out_of_memory(central);
+}
+
+void central_record(struct central *central, uint32_t number, uint32_t entity, uint64_t time,
+                    const struct view_value *values, size_t count)
+{
+    struct central_row *row = row_of_values(central, number, entity, count);
+
+    central->passed++;
+    if (row != NULL && !central_hold(row, entity, time, values, count))
+        central_take_record(central, number, entity, time, values, count);
 }
 
 static void monitor_changed(void *context, bool active, bool edge, uint64_t time,

@@ -26,6 +26,7 @@ struct monitor_notified {
     uint64_t queued;
     uint64_t sent;    /* handed to the receiver's connection, or to a command that was started */
     uint64_t late;    /* of these, after WITHIN */
+    uint64_t latest;  /* ns: by how much, at most */
     uint64_t dropped; /* the receiver was too slow or not there */
     uint64_t failed;  /* attempts to connect; commands that failed */
     uint64_t waiting;
@@ -40,6 +41,7 @@ struct monitor_counts {
     uint64_t reads;    /* values that were read: probes and samples */
     uint64_t unread;   /* attempts that failed, though the process lives */
     uint64_t filtered; /* records that resident monitors did not pass on */
+    uint64_t unsent;   /* values that did not get to the central monitor */
     uint64_t passed;   /* records that came to the central monitor */
     uint64_t requests; /* of the central monitor to resident monitors */
 };

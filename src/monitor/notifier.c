@@ -124,12 +124,36 @@ void receiver_take(struct receiver *receiver)
         receiver->flush = UINT64_MAX;
 }
 
+void receiver_sent(struct receiver *receiver, uint64_t now)
+{
+    uint64_t limit = receiver->lines[receiver->first].limit;
+    uint64_t late = now > limit ? now - limit : 0;
+
+    receiver->counts.sent++;
+    receiver->counts.late += late > 0;
+    if (late > receiver->counts.latest)
+        receiver->counts.latest = late;
+    receiver->latest = now;
+    receiver_take(receiver);
+}
+
+/* Whether nothing has left, or waits to leave, within the time that the line may wait. */
+static bool may_leave_at_once(const struct receiver *receiver, uint64_t due)
+{
+    uint64_t now = clock_now(CLOCK_MONOTONIC);
+
+    return receiver->count == 0 &&
+           (receiver->latest == 0 || due <= now || now - receiver->latest >= due - now);
+}
+
 int notifier_notify(struct notifier *notifier, int index, const char *text, uint64_t due,
                     uint64_t limit)
 {
     struct receiver *receiver = notifier->receivers[index];
-    struct receiver_line line = {.due = due, .limit = limit, .size = strlen(text) + 1};
+    struct receiver_line line = {.limit = limit, .size = strlen(text) + 1};
 
+    if (may_leave_at_once(receiver, due))
+        due = 0;
     if ((line.text = malloc(line.size + 1)) == NULL) {
         receiver->counts.dropped++;
         return -ENOMEM;

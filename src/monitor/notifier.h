@@ -27,8 +27,8 @@ void notifier_free(struct notifier *notifier);
  * `problem`. */
 int notifier_receiver(struct notifier *notifier, const struct view *view, struct problem *problem);
 
-/* Queues a line, which is copied and gets a line end. It is sent at `due`, or earlier if another line of this receiver
- * is; it counts as late if that is after `limit`. Returns 0 or -ENOMEM. */
+/* Queues a line, which is copied and gets a line end. It is sent at once; if another was sent not long ago, at `due`, or with another
+ * one of this receiver. It counts as late if that is after `limit`. Returns 0 or -ENOMEM. */
 int notifier_notify(struct notifier *notifier, int receiver, const char *line, uint64_t due,
                     uint64_t limit);
 

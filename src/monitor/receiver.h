@@ -12,7 +12,7 @@
 struct receiver_line {
     char *text; /* with its line end */
     size_t size;
-    uint64_t due, limit;
+    uint64_t limit;
 };
 
 struct receiver {
@@ -21,6 +21,7 @@ struct receiver {
     struct receiver_line *lines; /* ring of NOTIFIER_QUEUE_MOST */
     size_t first, count;
     uint64_t flush; /* when the queue must be sent: the earliest `due`; UINT64_MAX: nothing waits */
+    uint64_t latest; /* when a line left it last; 0: none has */
     struct monitor_notified counts;
     int epoll;      /* borrowed from the notifier */
     int descriptor; /* of the connection, or pidfd of the command; negative: none */
@@ -34,6 +35,9 @@ struct receiver {
     /* a subject of NATS */
     struct fabric_subject *subject;
 };
+
+/* The first line has left: it is counted and removed. */
+void receiver_sent(struct receiver *receiver, uint64_t now);
 
 /* Removes the first line. */
 void receiver_take(struct receiver *receiver);

@@ -174,9 +174,7 @@ static int write_lines(struct receiver *receiver, uint64_t now)
         receiver->written += (size_t)put;
         if (receiver->written < line->size)
             continue;
-        receiver->counts.sent++;
-        receiver->counts.late += now > line->limit;
-        receiver_take(receiver);
+        receiver_sent(receiver, now);
     }
     return 0;
 }

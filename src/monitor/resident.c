@@ -137,7 +137,7 @@ int resident_new(const struct resident_options *options, const struct resident_c
     }
     resident->options = *options;
     resident->calls = *calls;
-    resident->begun = clock_now(CLOCK_MONOTONIC);
+    resident->begun = resident->until = clock_now(CLOCK_MONOTONIC);
     memcpy(resident->collectors, options->collectors,
            options->collector_count * sizeof(*options->collectors));
     learn_wall(resident);
@@ -386,6 +386,31 @@ int resident_step(struct resident *resident, const struct row_step *step, struct
 
 /* ---- the loop ---- */
 
+uint64_t resident_until(const struct resident *resident)
+{
+    return resident->until - SETTLES + (uint64_t)resident->wall;
+}
+
+bool resident_feeds(const struct resident *resident)
+{
+    for (size_t i = 0; i < resident->share_capacity; i++)
+        if (resident->shares[i] != NULL && resident->shares[i]->monitor == NULL)
+            return true;
+    return false;
+}
+
+void resident_refresh(struct resident *resident)
+{
+    for (size_t i = 0; i < resident->share_capacity; i++)
+        for (size_t k = 0; resident->shares[i] != NULL && k < VIEW_ENTITIES_MOST; k++) {
+            struct part *part = &resident->shares[i]->parts[k];
+            if (!part->on)
+                continue;
+            part->first = true;
+            part_read(part);
+        }
+}
+
 int resident_descriptor(const struct resident *resident)
 {
     return resident->epoll;
@@ -428,6 +453,24 @@ static void note_refused(struct resident *resident)
                   INSTANCES_MOST, refused);
 }
 
+/* At most twice a second. */
+static void note_lost(struct resident *resident, uint64_t now)
+{
+    struct monitor_counts counts = {0};
+
+    if (now - resident->lost_at < LOST_EACH)
+        return;
+    resident_count(resident, &counts);
+    if (counts.lost > resident->lost) {
+        resident_note(resident,
+                      "%" PRIu64 " records of sensors were lost: they came faster than they could "
+                      "be read, and rows may have been wrong",
+                      counts.lost - resident->lost);
+        resident->lost_at = now;
+    }
+    resident->lost = counts.lost;
+}
+
 int resident_work(struct resident *resident, struct problem *problem)
 {
     uint64_t now = clock_now(CLOCK_MONOTONIC);
@@ -436,11 +479,14 @@ int resident_work(struct resident *resident, struct problem *problem)
 
     for (size_t i = 0; i < resident->options.collector_count; i++)
         more = resident->collectors[i].work(resident->collectors[i].self) || more;
+    if (!more)
+        resident->until = now;
     forget_gone(resident);
     if (resident->scan <= now) {
         learn_wall(resident);
         result = instances_look(resident->instances, problem);
         note_refused(resident);
+        note_lost(resident, now);
         bool soon =
             now - resident->begun < SCAN_SOON_UNTIL || instances_beginning(resident->instances);
         resident->scan = now + (soon ? SCAN_SOON : SCAN_EVERY);

@@ -57,6 +57,15 @@ int resident_step(struct resident *resident, const struct row_step *step, struct
 /* The view of a row; -ENOENT: it is not open. */
 int64_t resident_view_of(const struct resident *resident, uint32_t row);
 
+/* All values up to this time (wall clock) were handed over, as far as they were recorded at all. */
+uint64_t resident_until(const struct resident *resident);
+
+/* Whether the central monitor evaluates something with values from here. */
+bool resident_feeds(const struct resident *resident);
+
+/* Reads all values that are collected now, since some that were handed over are lost. */
+void resident_refresh(struct resident *resident);
+
 int resident_descriptor(const struct resident *resident);
 uint64_t resident_next(const struct resident *resident);
 int resident_work(struct resident *resident, struct problem *problem);

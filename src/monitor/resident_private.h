@@ -10,6 +10,8 @@
 #define SCAN_SOON_UNTIL 1000000000u /* ns */
 #define WALL_TRIES      5           /* to read two clocks at once ... */
 #define WALL_APART      20000u      /* ... which takes this many ns */
+#define LOST_EACH       500000000u  /* ns between two notes of what was lost */
+#define SETTLES         1000000u    /* ns: a record may come so late after its time */
 #define TEXT_SIZE       128         /* of a value that is kept; longer ones are cut */
 
 struct kept {
@@ -56,11 +58,14 @@ struct resident {
     size_t share_capacity;
     int epoll;
     uint64_t begun, scan, next;
-    int64_t wall; /* what turns CLOCK_MONOTONIC into the wall clock */
+    uint64_t until; /* CLOCK_MONOTONIC: up to when collectors have handed over all */
+    int64_t wall;   /* what turns CLOCK_MONOTONIC into the wall clock */
     uint64_t filtered, reads, unread;
     pid_t *gone; /* have ended, or execute another program */
     size_t gone_count, gone_capacity;
-    bool refused; /* said that there are too many instances */
+    uint64_t lost;    /* records of sensors that were noted as lost */
+    uint64_t lost_at; /* CLOCK_MONOTONIC: when that was noted */
+    bool refused;     /* said that there are too many instances */
 };
 
 static inline const struct view *resident_view(const struct share *share)

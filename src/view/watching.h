@@ -17,6 +17,7 @@ enum view_change_kind {
     VIEW_APPEARED, /* the row became active: NOTIFY sends its values */
     VIEW_CHANGED,
     VIEW_GONE,
+    VIEW_UNCLEAR, /* what it is, is not known; APPEARED or GONE follow */
 };
 
 struct view_change {

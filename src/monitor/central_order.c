@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * central_order.c: values of several machines are evaluated in the order of their times, or the row is unknown.
+ *
+ *      web1   25 at 10.310   26 at 10.338   ... all is said up to 10.340
+ *      db1           31 at 10.324   ... all is said up to 10.330             evaluated: 10.310, 10.324; 10.338 waits
+ *
+ * A machine that has not said all for PATIENCE is late: the others do not wait for it, and rows with values from it are unknown
+ * until it has. Two clocks are compared as well as they are known: what is closer together may be taken in either order.
+ */
+#include "monitor/central_private.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PATIENCE     2000000000u /* ns */
+#define WAITING_MOST 500000u     /* records; then the earliest does not wait any longer */
+
+/* A record that waits for others of an earlier time. */
+struct waiting {
+    uint64_t time, number;
+    uint32_t row, entity;
+    size_t count;
+    char (*texts)[TEXT_SIZE]; /* behind the values */
+    struct view_value values[];
+};
+
+/* ---- what waits: a heap, the earliest first ---- */
+
+static bool is_before(const struct waiting *a, const struct waiting *b)
+{
+    return a->time != b->time ? a->time < b->time : a->number < b->number;
+}
+
+static void swap(struct waiting **a, struct waiting **b)
+{
+    struct waiting *other = *a;
+
+    *a = *b;
+    *b = other;
+}
+
+static void push(struct central_order *order, struct waiting *record)
+{
+    size_t at = order->count++;
+
+    order->heap[at] = record;
+    for (; at > 0 && is_before(order->heap[at], order->heap[(at - 1) / 2]); at = (at - 1) / 2)
+        swap(&order->heap[at], &order->heap[(at - 1) / 2]);
+}
+
+static struct waiting *pop(struct central_order *order)
+{
+    struct waiting *first = order->heap[0];
+    size_t at = 0, next;
+
+    order->heap[0] = order->heap[--order->count];
+    while ((next = 2 * at + 1) < order->count) {
+        if (next + 1 < order->count && is_before(order->heap[next + 1], order->heap[next]))
+            next++;
+        if (!is_before(order->heap[next], order->heap[at]))
+            break;
+        swap(&order->heap[next], &order->heap[at]);
+        at = next;
+    }
+    return first;
+}
+
+void central_order_done(struct central_order *order)
+{
+    for (size_t i = 0; i < order->count; i++)
+        free(order->heap[i]);
+    free(order->heap);
+}
+
+/* ---- in order ---- */
+
+/* If it compares values of several machines, each of which says how far it is. What a plan probes must be asked for at once. */
+static bool is_ordered(const struct central_row *row)
+{
+    const struct central_order *order = &row->central->order;
+
+    for (uint32_t i = 0; i < central_view_of(row)->entity_count; i++)
+        if (row->plan.parts[i].collection == VIEW_PROBED)
+            return false;
+    for (size_t i = 0; i < row->opened_count; i++)
+        if (!order->links[row->opened[i]].tells)
+            return false;
+    return row->opened_count > 1;
+}
+
+static struct waiting *copy_of(uint32_t row, uint32_t entity, uint64_t time,
+                               const struct view_value *values, size_t count)
+{
+    size_t texts = 0;
+
+    for (size_t i = 0; i < count; i++)
+        texts += values[i].kind == VIEW_IS_TEXT;
+    struct waiting *record =
+        malloc(sizeof(*record) + count * sizeof(*values) + texts * sizeof(*record->texts));
+    if (record == NULL)
+        return NULL;
+    record->time = time;
+    record->row = row;
+    record->entity = entity;
+    record->count = count;
+    memcpy(record->values, values, count * sizeof(*values));
+    record->texts = (void *)(record->values + count);
+    for (size_t i = 0, k = 0; i < count; i++)
+        if (values[i].kind == VIEW_IS_TEXT) {
+            snprintf(record->texts[k], TEXT_SIZE, "%s", values[i].text);
+            record->values[i].text = record->texts[k++];
+        }
+    return record;
+}
+
+static void take_first(struct central *central)
+{
+    struct waiting *first = pop(&central->order);
+
+    central_take_record(central, first->row, first->entity, first->time, first->values,
+                        first->count);
+    free(first);
+}
+
+bool central_hold(struct central_row *row, uint32_t entity, uint64_t time,
+                  const struct view_value *values, size_t count)
+{
+    struct central *central = row->central;
+    struct central_order *order = &central->order;
+
+    if (!is_ordered(row))
+        return false;
+    struct waiting *record = copy_of(row->number, entity, time, values, count);
+    if (record == NULL ||
+        array_reserve(&order->heap, &order->capacity, order->count + 1, sizeof(*order->heap)) < 0) {
+        free(record);
+        central_out_of_memory(central);
+        return true;
+    }
+    record->number = order->pushed++;
+    push(order, record);
+    if (order->count > WAITING_MOST)
+        take_first(central);
+    return true;
+}
+
+/* Up to when all machines have said all. */
+static uint64_t said_by_all(const struct central *central)
+{
+    uint64_t until = UINT64_MAX;
+
+    for (int i = 0; i < central->link_count; i++)
+        if (central->order.links[i].tells && !central->order.links[i].late &&
+            central->order.links[i].until < until)
+            until = central->order.links[i].until;
+    return until;
+}
+
+/* ---- machines that are late ---- */
+
+static void note_late(struct central *central, int link)
+{
+    char line[256];
+
+    if (central->order.links[link].late)
+        snprintf(line, sizeof(line),
+                 "%s: what it says comes over %u s late: views with its values are unknown",
+                 central->links[link].machine, PATIENCE / 1000000000u);
+    else
+        snprintf(line, sizeof(line), "%s: it is in time again", central->links[link].machine);
+    central->calls.note(central->calls.context, line);
+}
+
+bool central_is_unknown(const struct central_row *row)
+{
+    for (size_t i = 0; i < row->opened_count; i++)
+        if (row->central->order.links[row->opened[i]].late)
+            return true;
+    return false;
+}
+
+/* Whether a machine is late has changed. */
+static void mark_rows(struct central *central, uint64_t time)
+{
+    for (size_t i = 0; i < central->row_count; i++)
+        if (central->rows[i] != NULL)
+            central_set_unknown(central->rows[i], central_is_unknown(central->rows[i]), time);
+}
+
+static void set_late(struct central *central, int link, bool late, uint64_t time)
+{
+    central->order.links[link].late = late;
+    note_late(central, link);
+    mark_rows(central, time);
+}
+
+void central_settle(struct central *central)
+{
+    struct central_order *order = &central->order;
+    uint64_t now = clock_now(CLOCK_REALTIME);
+
+    for (int i = 0; i < central->link_count; i++)
+        if (order->links[i].tells && !order->links[i].late && now > order->links[i].until &&
+            now - order->links[i].until > PATIENCE)
+            set_late(central, i, true, order->links[i].until);
+    uint64_t until = said_by_all(central);
+    while (order->count > 0 && order->heap[0]->time <= until)
+        take_first(central);
+}
+
+void central_said(struct central *central, int link, uint64_t until)
+{
+    struct order_link *of = &central->order.links[link];
+
+    of->tells = true;
+    if (until > of->until)
+        of->until = until;
+    central_settle(central);
+    if (of->late && clock_now(CLOCK_REALTIME) < of->until + PATIENCE)
+        set_late(central, link, false, of->until);
+}
+
+void central_dropped(struct central *central, int link, uint64_t count)
+{
+    char line[256];
+
+    snprintf(line, sizeof(line),
+             "%s: %" PRIu64 " values were dropped: they came faster than they could be sent",
+             central->links[link].machine, count);
+    central->calls.note(central->calls.context, line);
+    if (central->order.links[link].tells && !central->order.links[link].late)
+        set_late(central, link, true, central->order.links[link].until);
+}
+
+void central_order_forget(struct central *central, int link)
+{
+    central->order.links[link] = (struct order_link){0};
+    mark_rows(central, clock_now(CLOCK_REALTIME));
+    central_settle(central);
+}

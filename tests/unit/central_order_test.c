@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: MIT */
+/* Values of several machines that come in any order: rows become what these were in the order of their times, or are unknown. */
+#include "monitor/central.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "seeded.h"
+
+#define SECOND 1000000000ull
+#define TOLD   4096
+
+/* Both queues are longer than 24. */
+static const char text[] =
+    "ATTRIBUTE DEFINITION FOR OBJECT Q\n len: length;\n AT \"changed\";\nEND ATTRIBUTE DEF\n"
+    "VIEW DEF Both (one: Q[\"web1:q\"].len, two: Q[\"db1:q\"].len)\n"
+    " ACTIVE WHEN (Q[\"web1:q\"].len > 24) AND (Q[\"db1:q\"].len > 24);\n"
+    " CORRECT TO WITHIN 1 S;\n NOTIFY COMMAND \"true\" WITHIN 2 S;\nEND VIEW DEF\n";
+
+struct world {
+    struct view_file *file;
+    struct view_costs costs;
+    struct central *central;
+    uint32_t row; /* as the resident monitors know it */
+    uint64_t begin;
+    struct {
+        enum view_change_kind kind;
+        double one, two;
+    } told[TOLD];
+    size_t told_count, notified, notes;
+    char note[256];
+};
+
+static int do_step(void *self, const struct row_step *step, struct problem *problem)
+{
+    struct world *world = self;
+
+    (void)problem;
+    if (step->kind == STEP_OPEN)
+        world->row = step->row;
+    return 0;
+}
+
+static void on_changed(void *context, const struct view_change *change)
+{
+    struct world *world = context;
+
+    if (change->kind == VIEW_CHANGED)
+        return;
+    assert_true(world->told_count < TOLD);
+    world->told[world->told_count].kind = change->kind;
+    world->told[world->told_count].one = change->values[0].number;
+    world->told[world->told_count++].two = change->values[1].number;
+}
+
+static void on_note(void *context, const char *line)
+{
+    struct world *world = context;
+
+    world->notes++;
+    snprintf(world->note, sizeof(world->note), "%s", line);
+}
+
+static void on_notify(void *context, const struct view_change *change, uint64_t flush)
+{
+    (void)change;
+    (void)flush;
+    ((struct world *)context)->notified++;
+}
+
+static struct world *new_world(void)
+{
+    struct world *world = calloc(1, sizeof(*world));
+    const struct central_calls calls = {world, on_changed, on_note, on_notify, NULL};
+    static const char costs[] = "probe 900ms\n";
+    struct problem problem = {""};
+
+    assert_non_null(world);
+    if (view_parse("test", text, strlen(text), &world->file, &problem) < 0)
+        fail_msg("%s", problem.text);
+    view_costs_init(&world->costs);
+    /* so that both are traced */
+    assert_int_equal(0, view_costs_parse(&world->costs, "costs", costs, strlen(costs), NULL));
+    const struct monitor_options options = {.file = world->file,
+                                            .file_name = "test",
+                                            .costs = &world->costs,
+                                            .machine = "controller",
+                                            .every = SECOND};
+    assert_int_equal(0, central_new(&options, &calls, &world->central, NULL));
+    for (int i = 0; i < 2; i++) {
+        const struct central_link link = {world, i == 0 ? "web1" : "db1", do_step};
+        assert_int_equal(i, central_add_link(world->central, &link));
+    }
+    assert_int_equal(0, central_begin(world->central, NULL));
+    for (int i = 0; i < 2; i++)
+        central_appeared(world->central, i, "Q", 100 + i, "q");
+    world->begin = clock_now(CLOCK_REALTIME) - SECOND;
+    return world;
+}
+
+static void free_world(struct world *world)
+{
+    struct problem problem = {""};
+
+    if (central_failed(world->central, &problem) < 0)
+        fail_msg("%s", problem.text);
+    central_free(world->central);
+    view_costs_done(&world->costs);
+    view_file_free(world->file);
+    free(world);
+}
+
+/* A value of a machine, `at` ns after the beginning. */
+static void say_length(struct world *world, uint32_t machine, uint64_t at, double length)
+{
+    struct view_value values[2] = {{.kind = VIEW_UNKNOWN}, {.kind = VIEW_UNKNOWN}};
+
+    values[machine] = (struct view_value){.kind = VIEW_IS_NUMBER, .number = length};
+    central_record(world->central, world->row, machine, world->begin + at, values, 2);
+}
+
+static void said_all(struct world *world, int machine, uint64_t at)
+{
+    central_said(world->central, machine, world->begin + at);
+}
+
+/* ---- in order ---- */
+
+static void a_value_waits_for_earlier_ones_of_the_other_machine(void **state)
+{
+    struct world *world = new_world();
+
+    (void)state;
+    said_all(world, 0, 0);
+    said_all(world, 1, 0);
+    say_length(world, 0, 10, 30); /* 10: long; 40: short */
+    say_length(world, 0, 40, 3);
+    said_all(world, 0, 50);
+    assert_int_equal(0, world->told_count);
+    say_length(world, 1, 20, 31); /* 20: long, so that both are from 20 to 40 */
+    assert_int_equal(0, world->told_count);
+    said_all(world, 1, 30);
+    assert_int_equal(1, world->told_count);
+    assert_int_equal(VIEW_APPEARED, world->told[0].kind);
+    assert_true(world->told[0].one == 30 && world->told[0].two == 31);
+    said_all(world, 1, 40);
+    assert_int_equal(2, world->told_count);
+    assert_int_equal(VIEW_GONE, world->told[1].kind);
+    assert_int_equal(1, world->notified);
+    free_world(world);
+}
+
+#define CHANGES 500
+
+struct change {
+    uint64_t at;
+    double length;
+};
+
+/* Each machine's values, at times that no other has. */
+static void make_changes(uint64_t *random, uint32_t machine, struct change changes[CHANGES])
+{
+    uint64_t at = machine + 1;
+
+    for (size_t i = 0; i < CHANGES; i++) {
+        at += 2 * (1 + random_below(random, 1000));
+        changes[i] = (struct change){at, (double)random_below(random, 50)};
+    }
+}
+
+static void say_some(struct world *world, uint32_t machine, const struct change *changes,
+                     size_t *said, size_t count)
+{
+    size_t end = *said + count < CHANGES ? *said + count : CHANGES;
+
+    for (; *said < end; ++*said)
+        say_length(world, machine, changes[*said].at, changes[*said].length);
+    if (end > 0)
+        said_all(world, (int)machine, changes[end - 1].at);
+}
+
+/* What both were, one change after the other. */
+static void check_told(const struct world *world, struct change changes[2][CHANGES])
+{
+    size_t next[2] = {0}, told = 0;
+    double now[2] = {0};
+    bool active = false;
+
+    while (next[0] < CHANGES || next[1] < CHANGES) {
+        uint32_t machine = next[1] == CHANGES || (next[0] < CHANGES &&
+                                                  changes[0][next[0]].at < changes[1][next[1]].at)
+                               ? 0
+                               : 1;
+        now[machine] = changes[machine][next[machine]++].length;
+        if ((now[0] > 24 && now[1] > 24) == active)
+            continue;
+        active = !active;
+        assert_true(told < world->told_count);
+        assert_int_equal(active ? VIEW_APPEARED : VIEW_GONE, world->told[told].kind);
+        assert_true(!active ||
+                    (world->told[told].one == now[0] && world->told[told].two == now[1]));
+        told++;
+    }
+    assert_int_equal(told, world->told_count);
+}
+
+static void whatever_comes_first_rows_become_what_they_were(void **state)
+{
+    static struct change changes[2][CHANGES];
+
+    (void)state;
+    uint64_t random = seed_of_run("values in any order");
+    for (uint64_t round = 0; round < rounds_of_run(50); round++) {
+        struct world *world = new_world();
+        size_t said[2] = {0};
+        for (uint32_t i = 0; i < 2; i++) {
+            make_changes(&random, i, changes[i]);
+            said_all(world, (int)i, 0);
+        }
+        while (said[0] < CHANGES || said[1] < CHANGES) {
+            uint32_t machine = (uint32_t)random_below(&random, 2);
+            say_some(world, machine, changes[machine], &said[machine], random_below(&random, 40));
+        }
+        said_all(world, 0, SECOND);
+        said_all(world, 1, SECOND);
+        check_told(world, changes);
+        free_world(world);
+    }
+}
+
+/* ---- who is late ---- */
+
+static void a_row_of_a_machine_that_is_late_is_unknown(void **state)
+{
+    struct world *world = new_world();
+
+    (void)state;
+    world->begin -= 9 * SECOND; /* 10 s ago */
+    say_length(world, 0, 10, 30);
+    say_length(world, 1, 20, 30);
+    assert_int_equal(1, world->told_count);
+    assert_int_equal(VIEW_APPEARED, world->told[0].kind);
+    said_all(world, 0, 10 * SECOND);
+    said_all(world, 1, 30);
+    assert_int_equal(2, world->told_count);
+    assert_int_equal(VIEW_UNCLEAR, world->told[1].kind);
+    assert_string_equal(world->note,
+                        "db1: what it says comes over 2 s late: views with its values are unknown");
+    say_length(world, 1, SECOND, 3); /* late: what the row becomes is told when db1 is in time */
+    say_length(world, 1, 2 * SECOND, 31);
+    assert_int_equal(2, world->told_count);
+    said_all(world, 1, 10 * SECOND);
+    assert_string_equal(world->note, "db1: it is in time again");
+    assert_int_equal(3, world->told_count);
+    assert_int_equal(VIEW_APPEARED, world->told[2].kind);
+    assert_true(world->told[2].two == 31);
+    free_world(world);
+}
+
+static void who_has_dropped_values_is_unknown_until_it_has_said_all(void **state)
+{
+    struct world *world = new_world();
+
+    (void)state;
+    said_all(world, 0, SECOND);
+    said_all(world, 1, SECOND);
+    central_dropped(world->central, 1, 12345);
+    assert_int_equal(1, world->told_count);
+    assert_int_equal(VIEW_UNCLEAR, world->told[0].kind);
+    said_all(world, 1, SECOND + 1);
+    assert_int_equal(2, world->told_count);
+    assert_int_equal(VIEW_GONE, world->told[1].kind);
+    assert_int_equal(3, world->notes);
+    free_world(world);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_value_waits_for_earlier_ones_of_the_other_machine),
+        cmocka_unit_test(whatever_comes_first_rows_become_what_they_were),
+        cmocka_unit_test(a_row_of_a_machine_that_is_late_is_unknown),
+        cmocka_unit_test(who_has_dropped_values_is_unknown_until_it_has_said_all),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
