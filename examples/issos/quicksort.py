@@ -152,7 +152,7 @@ def distance_over(queue, when):
 
 
 # times of hosts are as right as dpm says that it knows their clocks
-slack = int((max(float(bound) for bound in re.findall(r"ms ahead, to ([\d.]+) ms", monitor.notes())) + 0.5) * 1e6)
+slack = int((max(float(bound) for bound in re.findall(r"its clock is .*, to ([\d.]+) ms", monitor.notes())) + 0.5) * 1e6)
 active = [line for line in lines if line.get("view") == "Both-Queue-Limits-Exceeded" and line["change"] == "active"]
 result["active"] = len(active)
 result["notified"] = len(notified)

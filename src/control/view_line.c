@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <jansson.h>
+#include <math.h>
 #include <string.h>
 
 #define VALUE_SIZE 256
@@ -25,8 +26,11 @@ static void value_text(const struct view_value *value, char text[VALUE_SIZE])
     char safe[VALUE_SIZE - 2];
 
     switch (value->kind) {
-    case VIEW_IS_NUMBER:
-        snprintf(text, VALUE_SIZE, "%.6g", value->number);
+    case VIEW_IS_NUMBER: /* integers in full */
+        snprintf(text, VALUE_SIZE,
+                 value->number == rint(value->number) && fabs(value->number) < 1e15 ? "%.0f"
+                                                                                    : "%.6g",
+                 value->number);
         break;
     case VIEW_IS_TEXT:
         show_text(value->text, strnlen(value->text, sizeof(safe) - 1), safe);

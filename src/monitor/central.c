@@ -73,6 +73,9 @@ void central_free(struct central *central)
 
 struct view_model *central_model(struct central *central)
 {
+    for (size_t i = 0; i < central->row_count; i++)
+        if (central->rows[i] != NULL)
+            central_store_row(central->rows[i]);
     return central->model;
 }
 

@@ -72,6 +72,9 @@ void central_returned(struct central *central, int link);
 /* Makes the rows of views without [*]. Call it when all links that are there at the beginning have been added. */
 int central_begin(struct central *central, struct problem *problem);
 
+/* Says once, a second after the beginning, for which instances views still wait. Call it from time to time. */
+void central_note_missing(struct central *central);
+
 /* What resident monitors report. */
 void central_appeared(struct central *central, int link, const char *object, pid_t pid,
                       const char *program);

@@ -52,6 +52,7 @@ static void unbind_entity(struct central_row *row, uint32_t entity)
 {
     if (row->bound[entity] == 0)
         return;
+    central_store_row(row);
     if ((row->linked & 1u << entity) != 0)
         central_step(row->central, row->links[entity],
                      &(struct row_step){.kind = STEP_BIND, .row = row->number, .entity = entity},
@@ -292,7 +293,48 @@ int central_begin(struct central *central, struct problem *problem)
     for (size_t i = 0; i < central->options.file->view_count; i++)
         if (each_object(&central->options.file->views[i]) == NULL)
             add_row(central, (uint32_t)i, NULL);
+    central->begun = clock_now(CLOCK_MONOTONIC);
     return central_failed(central, problem);
+}
+
+#define MISSING_AFTER 1000000000u /* ns */
+
+static size_t count_instances(const struct central *central, const char *object)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < central->instance_count; i++)
+        count += view_same_name(central->instances[i].object, object);
+    return count;
+}
+
+static void note_missing(struct central *central, const struct view *view,
+                         const struct view_entity *entity)
+{
+    char name[VIEW_ENTITY_SIZE], line[512];
+    size_t count = count_instances(central, entity->object), matching = 0;
+
+    for (size_t i = 0; i < central->instance_count; i++)
+        matching += central_is_entity(central, &central->instances[i], entity);
+    if (matching > 0)
+        return; /* several, which another note says */
+    view_entity_text(entity, name);
+    snprintf(line, sizeof(line), "view %s: waiting for %s: %s has %zu instance%s so far%s",
+             view->name, name, entity->object, count, count == 1 ? "" : "s",
+             count == 0 && entity->builtin == VIEW_PROGRAM ? "; see --object" : "");
+    central_note(central, line);
+}
+
+void central_note_missing(struct central *central)
+{
+    if (central->begun == 0 || clock_now(CLOCK_MONOTONIC) - central->begun < MISSING_AFTER)
+        return;
+    central->begun = 0;
+    for (size_t i = 0; i < central->options.file->view_count; i++) {
+        const struct view *view = &central->options.file->views[i];
+        for (size_t k = 0; k < view->entity_count; k++)
+            note_missing(central, view, &view->entities[k]);
+    }
 }
 
 static uint32_t next_number(struct central *central, const char *object)

@@ -44,6 +44,7 @@ struct central_row {
     bool unknown;   /* a machine is late: what becomes of the row meanwhile is not told */
     bool told;      /* as active */
     int64_t stored; /* in the model; 0: not yet */
+    uint64_t newer; /* time of values that are not in the model yet; 0: all are */
     struct view_value *values; /* of the targets, while active */
     char (*texts)[TEXT_SIZE];
 };
@@ -88,6 +89,7 @@ struct central {
     const struct view_plan **plans;
     int failed;
     struct problem problem;
+    uint64_t begun; /* CLOCK_MONOTONIC; 0: what is missing was said */
     uint64_t passed, requests;
     struct question {
         bool open;
@@ -132,6 +134,9 @@ struct view_monitor *central_monitor_new(struct central_row *row);
 /* The row is active with these targets, or inactive. */
 void central_set_row(struct central_row *row, bool active, uint64_t time,
                      const struct view_value *targets);
+
+/* The model gets what it does not have yet. */
+void central_store_row(struct central_row *row);
 
 /* It becomes unknown at this time, or known again, and then is what it has become meanwhile. */
 void central_set_unknown(struct central_row *row, bool unknown, uint64_t time);

@@ -10,6 +10,29 @@
 
 /* ---- what becomes of a row ---- */
 
+/* A target of the row, and if it is an attribute whose values do not come by themselves, that one, too. */
+static int store_target(struct central_row *row, size_t target, uint64_t time,
+                        struct problem *problem)
+{
+    struct central *central = row->central;
+    const struct view *view = central_view_of(row);
+    const struct view_expression *value = view->targets[target].expression;
+    const struct view_reference *reference =
+        value->kind == VIEW_REFERENCE ? &view->references[value->reference] : NULL;
+    const struct known_instance *instance =
+        reference == NULL ? NULL : central_instance(central, row->bound[reference->entity]);
+    const struct view_place place = instance != NULL
+                                        ? central_place(central, instance)
+                                        : (struct view_place){central->options.machine, 0};
+    int result = view_model_set(central->model, row->stored, view->targets[target].name,
+                                &row->values[target], time, &place, problem);
+
+    if (result < 0 || instance == NULL || row->monitor != NULL || !row->active)
+        return result;
+    return view_model_set(central->model, instance->stored, reference->attribute,
+                          &row->values[target], time, &place, problem);
+}
+
 static void store(struct central_row *row, uint64_t time)
 {
     struct central *central = row->central;
@@ -22,8 +45,7 @@ static void store(struct central_row *row, uint64_t time)
     if (row->stored < 0)
         result = (int)row->stored;
     for (size_t i = 0; i < view->target_count && result == 0; i++)
-        result = view_model_set(central->model, row->stored, view->targets[i].name, &row->values[i],
-                                time, NULL, &problem);
+        result = store_target(row, i, time, &problem);
     if (result == 0)
         result =
             view_model_end(central->model, row->stored, !row->active || row->unknown, &problem);
@@ -41,6 +63,13 @@ static void keep_targets(struct central_row *row, const struct view_value *targe
     }
 }
 
+void central_store_row(struct central_row *row)
+{
+    if (row->newer != 0)
+        store(row, row->newer);
+    row->newer = 0;
+}
+
 /* What is active again after it was unknown is not notified again. */
 static void tell(struct central_row *row, enum view_change_kind kind, uint64_t time)
 {
@@ -48,7 +77,9 @@ static void tell(struct central_row *row, enum view_change_kind kind, uint64_t t
     const struct view_change change = {kind, central_view_of(row), row->name, time, row->values};
     bool begins = row->active && !row->unknown && !row->told;
 
-    store(row, time);
+    row->newer = time;
+    if (kind != VIEW_CHANGED) /* else when somebody asks the model */
+        central_store_row(row);
     calls->changed(calls->context, &change);
     if (begins && central_view_of(row)->notifies)
         calls->notify(calls->context, &change, (uint64_t)row->plan.flush);

@@ -282,6 +282,36 @@ static void close_collection(void *self, struct collection *collection)
     free(collection);
 }
 
+static bool is_text(const char *type)
+{
+    size_t size = strlen(type);
+
+    return strstr(type, "char") != NULL && (type[size - 1] == '*' || type[size - 1] == ']') &&
+           strstr(type, "**") == NULL;
+}
+
+/* What the view compares its values with must be of their kind. */
+static int check_kinds(const struct collection *collection, struct problem *problem)
+{
+    const struct view *view = collection->wish.conditions->view;
+
+    for (size_t i = 0; i < collection->count; i++) {
+        const struct view_reference *reference = &view->references[collection->list[i].reference];
+        if (collection->list[i].probe == NULL)
+            continue;
+        const char *type = sensor_probe_type(collection->list[i].probe);
+        const struct view_expression *other =
+            view_mismatch(view, (uint32_t)collection->list[i].reference,
+                          is_text(type) ? VIEW_IS_TEXT : VIEW_IS_NUMBER);
+        if (other != NULL)
+            return problem_set(
+                problem, -EINVAL, "%s:%u:%u: %s is a %s (%s): it cannot be compared with a %s",
+                collection->wish.file_name, other->line, other->column, reference->attribute,
+                is_text(type) ? "text" : "number", type, is_text(type) ? "number" : "text");
+    }
+    return 0;
+}
+
 static int fill(struct sensing *sensing, struct collection *collection,
                 struct collected_how *ret_how, struct problem *problem)
 {
@@ -293,6 +323,8 @@ static int fill(struct sensing *sensing, struct collection *collection,
         result = list_values(collection, problem);
     if (result == 0)
         result = make_probes(collection, has_places, problem);
+    if (result == 0)
+        result = check_kinds(collection, problem);
     if (result < 0)
         return result;
     if (collection->wish.traced) {

@@ -189,12 +189,14 @@ static int parse_attribute(json_t *params, struct view_file **ret_file, struct p
     return problem_set(problem, -EINVAL, "'%.100s' is not one attribute", text);
 }
 
+/* *ret_result is NULL if the database has no value. */
 static int do_value(struct control_lines *lines, json_t *params, json_t **ret_result,
                     struct problem *problem)
 {
     struct view_model *model = monitor_model(lines->monitor);
     struct view_file *file = NULL;
     struct view_value value = {.kind = VIEW_UNKNOWN};
+    struct view_place place = {0};
     uint64_t time = 0;
     int result = parse_attribute(params, &file, problem);
 
@@ -202,11 +204,18 @@ static int do_value(struct control_lines *lines, json_t *params, json_t **ret_re
         return result;
     int64_t instance = view_model_find(model, &file->views[0].entities[0]);
     if (instance > 0)
-        view_model_get(model, instance, file->views[0].references[0].attribute, &value, &time);
+        view_model_get(model, instance, file->views[0].references[0].attribute, &value, &time,
+                       &place);
     view_file_free(file);
     if (instance <= 0)
         return problem_set(problem, -ENOENT, "there is no such instance, or there are several");
+    if (value.kind == VIEW_UNKNOWN)
+        return 0;
     *ret_result = json_of_value(&value, time);
+    json_object_set_new(*ret_result, "machine",
+                        place.machine == NULL ? json_null() : json_string(place.machine));
+    if (place.process != 0)
+        json_object_set_new(*ret_result, "pid", json_integer(place.process));
     return 0;
 }
 
@@ -287,7 +296,10 @@ void control_lines_take(struct control_lines *lines, uint64_t client, const char
     for (size_t i = 0; method != NULL && i < ARRAY_SIZE(methods); i++)
         if (strcmp(methods[i].name, method) == 0)
             done = methods[i].run(lines, params, &result, &problem);
-    if (done < 0)
+    bool reads = done == 0 && result == NULL && strcmp(method, "value") == 0;
+    if (reads)
+        ask_probe(lines, client, id, params);
+    else if (done < 0)
         refuse(lines, client, id, problem.text);
     else
         answer(lines, client, id, result);

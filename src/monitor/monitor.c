@@ -240,6 +240,7 @@ int monitor_work(struct monitor *monitor, struct problem *problem)
 {
     int result = monitor->resident == NULL ? 0 : resident_work(monitor->resident, problem);
 
+    central_note_missing(monitor->central);
     notifier_work(monitor->notifier, clock_now(CLOCK_MONOTONIC));
     return result < 0 ? result : central_failed(monitor->central, problem);
 }

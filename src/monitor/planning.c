@@ -48,6 +48,21 @@ static int place(const struct view_conditions *conditions, const struct view_cos
     return 0;
 }
 
+/* No plan is in time. */
+static void say_why(const struct view *view, const struct view_plans *plans, char line[512])
+{
+    if (plans->latest.window > plans->correct)
+        snprintf(line, 512,
+                 "view %s: no plan is in time: values that are compared can be %.3g ms apart, "
+                 "%.3g ms are allowed; see dpm view explain",
+                 view->name, plans->latest.window / 1e6, plans->correct / 1e6);
+    else
+        snprintf(line, 512,
+                 "view %s: no plan is in time: a notification arrives after %.3g ms, %.3g ms are "
+                 "allowed; see dpm view explain",
+                 view->name, plans->latest.notice / 1e6, (double)view->within / 1e6);
+}
+
 int planning_choose(const struct view_conditions *conditions, const struct view_costs *costs,
                     const struct planning_place *places, const char *central,
                     struct view_plan *ret_plan, char line[512], struct problem *problem)
@@ -59,10 +74,7 @@ int planning_choose(const struct view_conditions *conditions, const struct view_
         return problem_set(problem, -ENOMEM, "out of memory for plans");
     int result = view_plans_make(conditions, &here, &plans, problem);
     if (result == 0 && plans.count == 0)
-        snprintf(line, 512,
-                 "view %s: no plan is in time: values that are compared can be %.3g ms apart, "
-                 "%.3g ms are allowed; see dpm view explain",
-                 conditions->view->name, plans.latest.window / 1e6, plans.correct / 1e6);
+        say_why(conditions->view, &plans, line);
     if (result == 0)
         *ret_plan = plans.count > 0 ? plans.list[0] : plans.latest;
     view_plans_done(&plans);

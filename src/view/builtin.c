@@ -41,6 +41,12 @@ bool view_builtin_has(enum view_builtin builtin, const char *attribute, bool *re
     return *ret_messages || has(builtins[builtin].state, attribute);
 }
 
+bool view_builtin_is_text(enum view_builtin builtin, const char *attribute)
+{
+    return builtin == VIEW_PROCESS &&
+           (view_same_name(attribute, "machine") || view_same_name(attribute, "state"));
+}
+
 void view_find_builtins(struct view_file *file)
 {
     for (size_t i = 0; i < file->view_count; i++)

@@ -53,6 +53,41 @@ struct view_value view_evaluate(const struct view_expression *expression, view_l
                : unknown;
 }
 
+/* A constant that is to be compared with the reference, of another kind. */
+static const struct view_expression *other_kind(const struct view_expression *one,
+                                                const struct view_expression *other,
+                                                uint32_t reference, enum view_value_kind kind)
+{
+    bool is_text = other->kind == VIEW_TEXT, is_number = other->kind == VIEW_NUMBER;
+
+    if (one->kind != VIEW_REFERENCE || one->reference != reference)
+        return NULL;
+    return (kind == VIEW_IS_TEXT && is_number) || (kind == VIEW_IS_NUMBER && is_text) ? other
+                                                                                      : NULL;
+}
+
+static const struct view_expression *find_mismatch(const struct view_expression *expression,
+                                                   uint32_t reference, enum view_value_kind kind)
+{
+    const struct view_expression *found = NULL;
+
+    if (expression->kind < VIEW_EQUAL)
+        return NULL;
+    if (expression->kind < VIEW_AND) {
+        found = other_kind(expression->left, expression->right, reference, kind);
+        return found != NULL ? found
+                             : other_kind(expression->right, expression->left, reference, kind);
+    }
+    found = find_mismatch(expression->left, reference, kind);
+    return found != NULL ? found : find_mismatch(expression->right, reference, kind);
+}
+
+const struct view_expression *view_mismatch(const struct view *view, uint32_t reference,
+                                            enum view_value_kind kind)
+{
+    return find_mismatch(view->predicate, reference, kind);
+}
+
 /* Negative, 0 or positive. */
 static int compare(const struct view_value *left, const struct view_value *right)
 {

@@ -432,6 +432,28 @@ static int read_file(struct view_parser *parser)
     return result;
 }
 
+/* Figures of DPM's own objects that are compared with constants of another kind. */
+static int check_kinds(const char *name, const struct view_file *file, struct problem *problem)
+{
+    for (size_t i = 0; i < file->view_count; i++)
+        for (uint32_t k = 0; k < file->views[i].reference_count; k++) {
+            const struct view *view = &file->views[i];
+            const struct view_reference *reference = &view->references[k];
+            const struct view_entity *entity = &view->entities[reference->entity];
+            bool is_text = view_builtin_is_text(entity->builtin, reference->attribute);
+            if (entity->builtin == VIEW_PROGRAM)
+                continue;
+            const struct view_expression *other =
+                view_mismatch(view, k, is_text ? VIEW_IS_TEXT : VIEW_IS_NUMBER);
+            if (other != NULL)
+                return problem_set(problem, -EINVAL,
+                                   "%s:%u:%u: %s.%s is a %s: it cannot be compared with a %s", name,
+                                   other->line, other->column, entity->object, reference->attribute,
+                                   is_text ? "text" : "number", is_text ? "number" : "text");
+        }
+    return 0;
+}
+
 int view_parse(const char *name, const char *text, size_t size, struct view_file **ret_file,
                struct problem *problem)
 {
@@ -449,8 +471,12 @@ int view_parse(const char *name, const char *text, size_t size, struct view_file
         return result;
     }
     view_find_builtins(parser.file);
-    *ret_file = parser.file;
-    return 0;
+    result = check_kinds(name, parser.file, problem);
+    if (result < 0)
+        view_file_free(parser.file);
+    else
+        *ret_file = parser.file;
+    return result;
 }
 
 void view_file_free(struct view_file *file)

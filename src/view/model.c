@@ -46,7 +46,8 @@ static const char *const texts[STATEMENTS] = {
     [FORGET_VALUES] = "DELETE FROM stored WHERE instance = ?1",
     [SET_VALUE] = "INSERT OR REPLACE INTO stored VALUES(?1, ?2, ?3, ?4, ?5, ?6)",
     [REMOVE_VALUE] = "DELETE FROM stored WHERE instance = ?1 AND attribute = ?2",
-    [GET_VALUE] = "SELECT value, time FROM stored WHERE instance = ?1 AND attribute = ?2",
+    [GET_VALUE] =
+        "SELECT value, time, machine, process FROM stored WHERE instance = ?1 AND attribute = ?2",
     [FIND_ONLY] = LIVING THE_TYPE " LIMIT 2",
     [FIND_NUMBER] = LIVING THE_TYPE " AND number = ?2 LIMIT 2",
     [FIND_NAME] =
@@ -149,6 +150,7 @@ void view_model_free(struct view_model *model)
         sqlite3_finalize(model->statements[i]);
     sqlite3_close(model->database);
     free(model->text);
+    free(model->machine);
     free(model);
 }
 
@@ -410,8 +412,18 @@ int view_model_set(struct view_model *model, int64_t instance, const char *attri
     return run(model, statement, problem);
 }
 
+/* Of a value: columns 2 and 3. */
+static struct view_place place_of(struct view_model *model, sqlite3_stmt *statement)
+{
+    const unsigned char *machine = sqlite3_column_text(statement, 2);
+
+    free(model->machine);
+    model->machine = machine == NULL ? NULL : strdup((const char *)machine);
+    return (struct view_place){model->machine, (uint32_t)sqlite3_column_int64(statement, 3)};
+}
+
 int view_model_get(struct view_model *model, int64_t instance, const char *attribute,
-                   struct view_value *ret_value, uint64_t *ret_time)
+                   struct view_value *ret_value, uint64_t *ret_time, struct view_place *ret_place)
 {
     sqlite3_stmt *statement = model_statement(model, GET_VALUE);
     struct view_value value = {.kind = VIEW_UNKNOWN};
@@ -432,6 +444,8 @@ int view_model_get(struct view_model *model, int64_t instance, const char *attri
         }
         if (ret_time != NULL)
             *ret_time = (uint64_t)sqlite3_column_int64(statement, 1);
+        if (ret_place != NULL)
+            *ret_place = place_of(model, statement);
     }
     sqlite3_reset(statement); /* else no type could get an attribute */
     *ret_value = value;

@@ -53,9 +53,9 @@ int view_model_set(struct view_model *model, int64_t instance, const char *attri
                    const struct view_value *value, uint64_t time, const struct view_place *place,
                    struct problem *problem);
 
-/* A text lives until the next call for this model. Unknown values: VIEW_UNKNOWN. */
+/* Texts live until the next call for this model. Unknown values: VIEW_UNKNOWN. `ret_time` and `ret_place` may be NULL. */
 int view_model_get(struct view_model *model, int64_t instance, const char *attribute,
-                   struct view_value *ret_value, uint64_t *ret_time);
+                   struct view_value *ret_value, uint64_t *ret_time, struct view_place *ret_place);
 
 /* Finds the instance that an entity of a view refers to, which is not VIEW_EACH. -ENOENT: there is none; -E2BIG:
  * several. A name may be preceded by its machine: "web1:nginx". */

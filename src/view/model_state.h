@@ -35,6 +35,7 @@ struct view_model {
     sqlite3_stmt *statements[STATEMENTS];
     int64_t count; /* of instances */
     char *text;    /* the latest that view_model_get returned */
+    char *machine; /* the same */
 };
 
 /* Writes the latest error of the database to the problem. Returns -ENOMEM or -EIO. */

@@ -166,6 +166,9 @@ bool view_same_name(const char *one, const char *other);
 /* DPM's own object of this name; VIEW_PROGRAM: there is none. */
 enum view_builtin view_builtin_of(const char *name);
 
+/* Whether this attribute of DPM's own object is a text. */
+bool view_builtin_is_text(enum view_builtin builtin, const char *attribute);
+
 /* Whether DPM's own object has this attribute; `ret_messages`: it is a figure of messages, which only a meter has. */
 bool view_builtin_has(enum view_builtin builtin, const char *attribute, bool *ret_messages);
 
@@ -206,6 +209,11 @@ enum view_truth {
     VIEW_TRUE,
     VIEW_MAYBE, /* depends on an unknown value */
 };
+
+/* A constant with which the predicate compares this reference although it is of another kind than `kind`, a number or a text: they
+ * could never be equal, nor one greater. NULL: there is none. */
+const struct view_expression *view_mismatch(const struct view *view, uint32_t reference,
+                                            enum view_value_kind kind);
 
 /* The value of one of the view's references. */
 typedef struct view_value view_look(void *context, uint32_t reference);

@@ -136,7 +136,7 @@ static struct view_value look(void *context, uint32_t reference)
     struct view_value value = {.kind = VIEW_UNKNOWN};
 
     if (instance > 0)
-        view_model_get(looking->watch->model, instance, wanted->attribute, &value, NULL);
+        view_model_get(looking->watch->model, instance, wanted->attribute, &value, NULL, NULL);
     if (value.kind == VIEW_IS_TEXT) {
         snprintf(looking->texts[reference], TEXT_SIZE, "%s", value.text);
         value.text = looking->texts[reference];

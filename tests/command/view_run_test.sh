@@ -190,6 +190,8 @@ ask() {
 check_equal "the socket is the user's own" 600 "$(stat -c %a socket)"
 order fourth '+ 17'
 wait_for 30 has_line lines '"Long","change":"active"'
+check_equal "the database has the value that a view shows, with its place" "17 $program" \
+    "$(ask value QueueManager.size | jq -r '"\(.value | round) \(.pid)"')"
 check_equal "the rows of views" '[{"active":true,"values":{"size":17}}]' \
     "$(ask views | jq -c '[.[] | select(.view == "Long") | .rows[] | .values.size |= round]')"
 check_equal "a threshold is changed: the view is inactive" "" "$(ask threshold Long 1 20)"
@@ -239,6 +241,16 @@ check_equal "... a breakpoint is in the program" cc "$(first_byte $program queue
 kill -9 $monitor
 wait $monitor 2> killed.err
 check "... and the monitor, too: the breakpoint is gone" wait_for 30 has_byte $program queue_changed "$clean"
+
+# ---- what is not there, or not of that kind ----
+
+{ cat object; echo 'VIEW DEF None (size: QueueManager[7].size) ACTIVE WHEN QueueManager[7].size > 1; END VIEW DEF
+VIEW DEF Text (size: QueueManager.size) ACTIVE WHEN QueueManager.size > "x"; END VIEW DEF'; } > wrong.view
+"$dpm" view --for 2s --object QueueManager=$program run wrong.view 2> err
+check "an instance that is not there is waited for, and that is said" \
+    grep -qx 'dpm: note: view None: waiting for QueueManager\[7\]: QueueManager has 1 instance so far' err
+check "a number that is compared with a text is refused, with its type" \
+    grep -q 'wrong.view:7:[0-9]*: size is a number (.*): it cannot be compared with a text' err
 fails "the monitor is gone" 1 'socket: no monitor listens there: Connection refused' "$dpm" view control socket views
 fails "a wrong request" 2 'view: control: give the socket' "$dpm" view control socket sensor
 echo quit >&9

@@ -42,14 +42,14 @@ static void instances_and_values(void **state)
     assert_true(one > 0 && two > 0 && one != two);
     assert_int_equal(one, view_model_instance(model, "QUEUEMANAGER", 1, "queue", &web, NULL));
     set(model, one, "queueSize", 25);
-    assert_int_equal(0, view_model_get(model, one, "QueueSize", &value, &time));
+    assert_int_equal(0, view_model_get(model, one, "QueueSize", &value, &time, NULL));
     assert_int_equal(VIEW_IS_NUMBER, value.kind);
     assert_true(value.number == 25 && time == 12);
-    view_model_get(model, two, "queueSize", &value, NULL);
+    view_model_get(model, two, "queueSize", &value, NULL, NULL);
     assert_int_equal(VIEW_UNKNOWN, value.kind);
     const struct view_value text = {.kind = VIEW_IS_TEXT, .text = "it's"};
     assert_int_equal(0, view_model_set(model, two, "a-b \"c\"", &text, 1, NULL, NULL));
-    view_model_get(model, two, "a-b \"c\"", &value, NULL);
+    view_model_get(model, two, "a-b \"c\"", &value, NULL, NULL);
     assert_string_equal("it's", value.text);
 
     struct view_entity entity = {.object = "QueueManager", .index = VIEW_NUMBER_INDEX, .number = 2};
@@ -87,12 +87,12 @@ static void ended_instances_can_be_forgotten(void **state)
         if (i % 1000 == 0) {
             set(model, instance, "size", i);
             assert_int_equal(0, view_model_forget(model, instance, NULL)); /* it is in its set */
-            view_model_get(model, instance, "size", &value, NULL);
+            view_model_get(model, instance, "size", &value, NULL, NULL);
             assert_true(value.kind == VIEW_IS_NUMBER && value.number == i);
         }
         view_model_end(model, instance, true, NULL);
         assert_int_equal(0, view_model_forget(model, instance, NULL));
-        view_model_get(model, instance, "size", &value, NULL);
+        view_model_get(model, instance, "size", &value, NULL, NULL);
         assert_int_equal(VIEW_UNKNOWN, value.kind);
     }
     assert_int_equal(0, view_model_commit(model, NULL));
