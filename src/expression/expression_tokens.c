@@ -64,6 +64,15 @@ static size_t number_size(const struct c_reader *reader, size_t position)
     }
 }
 
+/* "::" with a name behind it, as C++ and Rust write it. */
+static bool is_within(const struct c_reader *reader, size_t position)
+{
+    char next = c_reader_at(reader, position + 2);
+
+    return c_reader_at(reader, position) == ':' && c_reader_at(reader, position + 1) == ':' &&
+           is_name_character(next) && isdigit((unsigned char)next) == 0;
+}
+
 static size_t token_size(const struct c_reader *reader, size_t position)
 {
     char first = c_reader_at(reader, position);
@@ -75,9 +84,13 @@ static size_t token_size(const struct c_reader *reader, size_t position)
         (first == '.' && isdigit((unsigned char)c_reader_at(reader, position + 1)) != 0))
         return number_size(reader, position);
     if (is_name_character(first)) {
-        while (is_name_character(c_reader_at(reader, position + size)))
-            size++;
-        return size;
+        for (;;) {
+            while (is_name_character(c_reader_at(reader, position + size)))
+                size++;
+            if (!is_within(reader, position + size))
+                return size;
+            size += 2;
+        }
     }
     if (first == '\'') {
         while (position + size < reader->size && c_reader_at(reader, position + size) != '\'')

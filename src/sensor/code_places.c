@@ -3,6 +3,7 @@
  * code_places.c: places in the code of a running program.
  *
  *      "enqueue"       its entry, and that of each copy that the compiler has inlined
+ *      "enqueue:return"   where it returns; copies have no such place
  *      "queue.c:123"   in each function (and inlined copy) that has code of this line: its first instruction
  */
 #include "sensor/code_places.h"
@@ -118,6 +119,28 @@ static int find_function(struct sensor_program *program, const char *name, struc
                        text);
 }
 
+static int find_returns(struct sensor_program *program, const char *name, struct places *places,
+                        struct problem *problem)
+{
+    size_t kept = 0;
+    int result = find_function(program, name, places, problem);
+
+    if (result < 0)
+        return result;
+    for (size_t i = 0; i < places->count; i++)
+        if (places->list[i].entry) {
+            places->list[kept] = places->list[i];
+            places->list[kept].entry = false;
+            places->list[kept++].is_return = true;
+        }
+    places->count = kept;
+    return kept > 0 ? 0
+                    : problem_set(problem, -ENOENT,
+                                  "function '%s' is inlined wherever it is called, so it never "
+                                  "returns; give a line",
+                                  name);
+}
+
 /* ---- lines ---- */
 
 struct line_search {
@@ -146,7 +169,7 @@ static Dwarf_Off find_owner(Dwarf_Die *unit, Dwarf_Addr address, bool *ret_entry
     Dwarf_Die *scopes = NULL;
     Dwarf_Off owner = 0;
     Dwarf_Addr entry;
-    int count = dwarf_getscopes(unit, address, &scopes);
+    int count = scopes_of_address(unit, address, &scopes);
 
     *ret_entry = false;
     for (int i = 0; i < count && owner == 0; i++) {
@@ -214,16 +237,13 @@ static int search_unit(struct line_search *search, Dwarf_Die *unit)
 
 static int search_lines(struct line_search *search)
 {
-    Dwarf *dwarf = dwfl_module_getdwarf(search->module, &search->bias);
-    Dwarf_CU *cursor = NULL;
-    Dwarf_Die unit;
-    uint8_t type;
+    struct units units = {.module = search->module};
     int result = 0;
 
-    while (result == 0 && dwarf != NULL &&
-           dwarf_get_units(dwarf, cursor, &cursor, NULL, &type, &unit, NULL) == 0)
-        if (type == DW_UT_compile)
-            result = search_unit(search, &unit);
+    while (result == 0 && units_next(&units)) {
+        search->bias = units.bias;
+        result = search_unit(search, &units.unit);
+    }
     return result;
 }
 
@@ -267,6 +287,10 @@ int places_find(struct sensor_program *program, const char *text, struct places 
     /* "list::push" is a function */
     if (colon == NULL || (colon > text && colon[-1] == ':'))
         return find_function(program, text, ret_places, problem);
+    if (strcmp(colon + 1, "return") == 0 && (size_t)(colon - text) < sizeof(file)) {
+        snprintf(file, sizeof(file), "%.*s", (int)(colon - text), text);
+        return find_returns(program, file, ret_places, problem);
+    }
     long line = strtol(colon + 1, &end, 10);
     if (*end == '\0' && end > colon + 1) {
         if (line < 1 || line > INT32_MAX || colon == text || (size_t)(colon - text) >= sizeof(file))

@@ -3,6 +3,7 @@
 #include "sensor/compile.h"
 
 #include "base/nearest.h"
+#include "sensor/debug_names.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -30,6 +31,18 @@ int compile_problem(const struct compiler *compiler, const struct c_expression *
     return problem_set(compiler->problem, error, "%s:%u:%u: %s",
                        compiler->source.file == NULL ? "expression" : compiler->source.file, line,
                        column, text);
+}
+
+bool compile_is_elsewhere(const struct compiler *compiler, const struct c_expression *where)
+{
+    const char *missing = units_missing(compiler->program->modules[0]);
+
+    if (missing != NULL)
+        compile_problem(compiler, where, -ENOENT,
+                        "what process %d has here may be described in %s, which is not there: put "
+                        "it where the program was compiled",
+                        compiler->program->pid, missing);
+    return missing != NULL;
 }
 
 int compile_step(struct compiler *compiler, const struct c_expression *where,
@@ -106,10 +119,15 @@ static int compile_member(struct compiler *compiler, const struct c_expression *
     char text[NEAREST_TEXT_SIZE];
     struct type_member member;
     struct operand operand;
-    int result = compile_node(compiler, node->left, to, &operand);
+    int result = compile_dotted_name(compiler, node, to, ret_operand);
 
+    if (result != 0)
+        return result < 0 ? result : 0;
+    result = compile_node(compiler, node->left, to, &operand);
     if (result < 0)
         return result;
+    if (operand.type->kind == TYPE_UNTYPED && compile_is_elsewhere(compiler, node))
+        return -ENOENT;
     if (operand.type->kind != TYPE_STRUCT)
         return compile_problem(compiler, node, -EINVAL, "%s has no members%s",
                                type_name(compiler->program, operand.type),
@@ -380,15 +398,13 @@ static void find_scopes(struct compiler *compiler)
 {
     const struct place *place = compiler->place;
 
-    if (place == NULL)
+    if (place == NULL || place->is_return)
         return;
-    Dwarf_Die *unit = dwfl_module_addrdie(place->module, place->address, &compiler->bias);
-    if (unit == NULL)
-        return;
-    compiler->unit = *unit;
-    compiler->has_unit = true;
-    compiler->scope_count =
-        dwarf_getscopes(unit, place->address - compiler->bias, &compiler->scopes);
+    compiler->has_unit =
+        units_of_address(place->module, place->address, &compiler->unit, &compiler->bias);
+    if (compiler->has_unit)
+        compiler->scope_count =
+            scopes_of_address(&compiler->unit, place->address - compiler->bias, &compiler->scopes);
 }
 
 static bool is_text(struct compiler *compiler, const struct operand *operand)
@@ -407,10 +423,6 @@ static int compile_result(struct compiler *compiler, const struct c_expression *
     if (operand->type->kind == TYPE_UNTYPED)
         return compile_value(compiler, tree, 0, operand);
     if (is_text(compiler, operand)) {
-        if (compiler->in_kernel)
-            return compile_problem(compiler, tree, -ENOTSUP,
-                                   "this is a text, which only probes read; a character of it is a "
-                                   "number: ...[0]");
         compiled->is_text = true;
         compiled->text_most = operand->type->kind == TYPE_ARRAY ? operand->type->size : 0;
     }

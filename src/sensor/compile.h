@@ -29,6 +29,7 @@ struct place {
     bool
         entry; /* of a function that is called: arguments are where the calling convention has them */
     bool usdt;
+    bool is_return; /* where this function returns to its caller: only its result is known */
     struct usdt_argument arguments[USDT_ARGUMENTS_MOST];
     size_t argument_count;
 };
@@ -79,6 +80,9 @@ int compile_expression(struct sensor_program *program, const struct place *place
 int compile_problem(const struct compiler *compiler, const struct c_expression *where, int error,
                     const char *format, ...) __attribute__((format(printf, 4, 5)));
 
+/* Whether the debug information of the program is in a file that is not there: then that is the problem. */
+bool compile_is_elsewhere(const struct compiler *compiler, const struct c_expression *where);
+
 /* Adds a step. Returns 0, or -ENOTSUP: too many. */
 int compile_step(struct compiler *compiler, const struct c_expression *where,
                  struct sensor_step step);
@@ -86,6 +90,10 @@ int compile_step(struct compiler *compiler, const struct c_expression *where,
 /* compile_names.c: adds the steps that lead to what a name stands for. */
 int compile_name(struct compiler *compiler, const struct c_expression *name, unsigned to,
                  struct operand *ret_operand);
+
+/* A variable of Go, "main.Jobs", which looks like a member. Returns 1; 0: it is none; or an error. */
+int compile_dotted_name(struct compiler *compiler, const struct c_expression *member, unsigned to,
+                        struct operand *ret_operand);
 
 /* compile_location.c: the same for a variable or argument of the debug information, at the place. */
 int compile_location(struct compiler *compiler, const struct c_expression *name, Dwarf_Die *die,

@@ -20,8 +20,9 @@ struct location {
     struct compiler *compiler;
     const struct c_expression *name;
     Dwarf_Addr bias;
-    unsigned base; /* the register of its first value ... */
-    unsigned to;   /* ... and of the next one */
+    Dwarf_Attribute *attribute; /* that has the operations */
+    unsigned base;              /* the register of its first value ... */
+    unsigned to;                /* ... and of the next one */
     bool in_memory;
     unsigned depth; /* of frame bases in each other */
 };
@@ -64,38 +65,41 @@ static int add_frame_address(struct location *location)
     return result;
 }
 
-struct concrete {
-    Dwarf_Addr address;
-    Dwarf_Die die;
-};
-
-static int check_concrete(void *context, struct lookup *lookup)
+/* Go's compiler writes locations as blocks, which libdw takes for location lists; short ones are written like expressions. */
+static bool location_attribute(Dwarf_Die *die, unsigned name, Dwarf_Attribute *ret_attribute)
 {
-    struct concrete *concrete = context;
+    if (dwarf_attr_integrate(die, name, ret_attribute) == NULL)
+        return false;
+    if (ret_attribute->form == DW_FORM_block1 && *ret_attribute->valp < 128)
+        ret_attribute->form = DW_FORM_exprloc;
+    return true;
+}
 
-    if (dwarf_tag(&lookup->die) != DW_TAG_subprogram ||
-        dwarf_haspc(&lookup->die, concrete->address - lookup->bias) <= 0)
-        return 0;
-    concrete->die = lookup->die;
-    return 1;
+/* What describes the function of the place. Returns whether there is one. */
+static bool find_function(const struct compiler *compiler, Dwarf_Die *ret_function)
+{
+    return lookup_function_at(compiler->program, compiler->place->module, compiler->place->address,
+                              ret_function);
 }
 
 static int add_frame_base(struct location *location)
 {
     const struct compiler *compiler = location->compiler;
-    struct concrete concrete = {.address = compiler->place->address};
+    Dwarf_Die function;
     Dwarf_Attribute attribute;
     Dwarf_Op *operations;
     size_t count;
 
-    if (location->depth++ > 0 ||
-        lookup_each(compiler->program, compiler->place->module, check_concrete, &concrete) == 0 ||
-        dwarf_attr_integrate(&concrete.die, DW_AT_frame_base, &attribute) == NULL ||
+    if (location->depth++ > 0 || !find_function(compiler, &function) ||
+        !location_attribute(&function, DW_AT_frame_base, &attribute) ||
         dwarf_getlocation_addr(&attribute, compiler->place->address - location->bias, &operations,
                                &count, 1) != 1)
         return unknown(location, "is in a frame that the program does not describe");
     bool in_memory = location->in_memory;
+    Dwarf_Attribute *before = location->attribute;
+    location->attribute = &attribute;
     int result = add_operations(location, operations, count);
+    location->attribute = before;
     location->in_memory = in_memory;
     location->depth--;
     return result;
@@ -145,6 +149,21 @@ static int add_memory(struct location *location, const Dwarf_Op *operation)
                                              .size = (uint8_t)size});
 }
 
+/* An address or constant that stands in a table of the unit. */
+static int add_indexed(struct location *location, const Dwarf_Op *operation, bool address)
+{
+    Dwarf_Attribute attribute;
+    Dwarf_Addr value;
+
+    if (dwarf_getlocation_attr(location->attribute, operation, &attribute) != 0 ||
+        dwarf_formaddr(&attribute, &value) != 0)
+        return unknown(location, "has a location that is not understood");
+    if (address)
+        location->in_memory = true;
+    return add(location, STEP_CONSTANT, location->to++,
+               (int64_t)(value + (address ? location->bias : 0)));
+}
+
 static int add_other(struct location *location, const Dwarf_Op *operation)
 {
     const char *why = "has a location that is not understood";
@@ -155,6 +174,12 @@ static int add_other(struct location *location, const Dwarf_Op *operation)
         location->in_memory = true;
         return add(location, STEP_CONSTANT, location->to++,
                    (int64_t)(operation->number + location->bias));
+    case DW_OP_addrx:
+    case DW_OP_GNU_addr_index:
+        return add_indexed(location, operation, true);
+    case DW_OP_constx:
+    case DW_OP_GNU_const_index:
+        return add_indexed(location, operation, false);
     case DW_OP_const1u:
     case DW_OP_const1s:
     case DW_OP_const2u:
@@ -264,9 +289,26 @@ static int argument_register(struct compiler *compiler, Dwarf_Die *argument)
     return -ENOENT;
 }
 
-static bool is_below_frame(const Dwarf_Op *operations, size_t count)
+/* Whether the frame's base is in a register, which the function has not set yet at its entry. */
+static bool has_register_base(const struct compiler *compiler)
 {
-    return count == 1 && operations[0].atom == DW_OP_fbreg && (int64_t)operations[0].number < 0;
+    Dwarf_Die function;
+    Dwarf_Attribute attribute;
+    Dwarf_Op *operations;
+    size_t count;
+
+    return find_function(compiler, &function) &&
+           location_attribute(&function, DW_AT_frame_base, &attribute) &&
+           dwarf_getlocation(&attribute, &operations, &count) == 0 && count == 1 &&
+           operations[0].atom >= DW_OP_reg0 && operations[0].atom <= DW_OP_reg31;
+}
+
+/* Whether it is in the part of the frame that the function makes for itself. */
+static bool is_below_frame(const struct compiler *compiler, const Dwarf_Op *operations,
+                           size_t count)
+{
+    return count == 1 && operations[0].atom == DW_OP_fbreg &&
+           ((int64_t)operations[0].number < 0 || has_register_base(compiler));
 }
 
 static int constant_value(struct location *location, Dwarf_Die *die, struct operand *ret_operand)
@@ -307,7 +349,8 @@ int compile_location(struct compiler *compiler, const struct c_expression *name,
 
     if (operand.type == NULL)
         return problem_set(compiler->problem, -ENOMEM, "out of memory");
-    bool described = dwarf_attr_integrate(die, DW_AT_location, &attribute) != NULL;
+    bool described = location_attribute(die, DW_AT_location, &attribute);
+    location.attribute = &attribute;
     if (described && at_place)
         described = dwarf_getlocation_addr(&attribute, compiler->place->address - bias, &operations,
                                            &count, 1) == 1;
@@ -315,7 +358,7 @@ int compile_location(struct compiler *compiler, const struct c_expression *name,
         described = dwarf_getlocation(&attribute, &operations, &count) == 0;
     if (!described || count == 0) {
         result = constant_value(&location, die, &operand);
-    } else if (at_place && compiler->place->entry && is_below_frame(operations, count)) {
+    } else if (at_place && compiler->place->entry && is_below_frame(compiler, operations, count)) {
         result = at_entry(&location, die, &operand);
     } else {
         result = add_operations(&location, operations, count);

@@ -44,7 +44,7 @@ static bool find_local(const struct compiler *compiler, const char *name, Dwarf_
 {
     for (int i = 0; i < compiler->scope_count; i++) {
         Dwarf_Die scope = compiler->scopes[i];
-        if (dwarf_tag(&scope) == DW_TAG_compile_unit)
+        if (dwarf_tag(&scope) == DW_TAG_compile_unit || dwarf_tag(&scope) == DW_TAG_namespace)
             return false;
         if (find_in_scope(&scope, name, ret_die, nearest))
             return true;
@@ -221,6 +221,41 @@ static int compile_register(struct compiler *compiler, const struct c_expression
     return 0;
 }
 
+/* What the function returns, if it fits into a register. Returns 1, 0: the name is another, or an error. */
+static int compile_returned(struct compiler *compiler, const struct c_expression *name, unsigned to,
+                            struct operand *ret_operand)
+{
+    const struct place *place = compiler->place;
+    const struct type *type = &type_long;
+    Dwarf_Die function;
+
+    if (strcmp(name->name, "retval") != 0)
+        return 0;
+    if (place == NULL || !place->is_return)
+        return compile_problem(compiler, name, -EINVAL,
+                               "'retval' is known only where a function returns: FUNCTION:return");
+    if (lookup_function_at(compiler->program, place->module, place->address, &function))
+        type = type_of(compiler->program, &function);
+    if (type == NULL)
+        return problem_set(compiler->problem, -ENOMEM, "out of memory");
+    if (type->kind == TYPE_VOID)
+        return compile_problem(compiler, name, -EINVAL, "the function returns nothing");
+    if (type->kind != TYPE_INTEGER && type->kind != TYPE_POINTER && type->kind != TYPE_REFERENCE)
+        return compile_problem(compiler, name, -ENOTSUP,
+                               "the function returns a %s, which cannot be read",
+                               type_name(compiler->program, type));
+    *ret_operand = (struct operand){.type = type};
+    int result = compile_step(compiler, name,
+                              (struct sensor_step){.operation = STEP_REGISTER, .to = (uint8_t)to});
+    if (result == 0 && type->kind == TYPE_INTEGER && type->size < 8)
+        result = compile_step(compiler, name,
+                              (struct sensor_step){.operation = STEP_EXTEND,
+                                                   .to = (uint8_t)to,
+                                                   .size = (uint8_t)type->size,
+                                                   .is_signed = type->is_signed});
+    return result < 0 ? result : 1;
+}
+
 /* ---- all ---- */
 
 static int compile_enumerator(struct compiler *compiler, const struct c_expression *name,
@@ -261,6 +296,8 @@ static int compile_unknown(struct compiler *compiler, const struct c_expression 
     bool described = dwfl_module_getdwarf(compiler->program->modules[0], &bias) != NULL;
 
     nearest_text(nearest, "", text);
+    if (compile_is_elsewhere(compiler, name))
+        return -ENOENT;
     return compile_problem(compiler, name, -ENOENT, "process %d has no variable '%s'%s%s%s",
                            compiler->program->pid, name->name,
                            compiler->place == NULL ? "" : " here", text,
@@ -312,6 +349,39 @@ static int compile_program_variable(struct compiler *compiler, const struct c_ex
     return result < 0 ? result : 1;
 }
 
+/* Whether it is a program of Go, whose variables are called PACKAGE.NAME. */
+static bool is_go(const struct compiler *compiler)
+{
+    Elf_Scn *section = NULL;
+    Dwarf_Addr bias;
+    Elf *elf = dwfl_module_getelf(compiler->program->modules[0], &bias);
+    size_t names;
+
+    if (elf == NULL || elf_getshdrstrndx(elf, &names) != 0)
+        return false;
+    while ((section = elf_nextscn(elf, section)) != NULL) {
+        GElf_Shdr header;
+        const char *name =
+            gelf_getshdr(section, &header) == NULL ? NULL : elf_strptr(elf, names, header.sh_name);
+        if (name != NULL && strcmp(name, ".go.buildinfo") == 0)
+            return true;
+    }
+    return false;
+}
+
+int compile_dotted_name(struct compiler *compiler, const struct c_expression *member, unsigned to,
+                        struct operand *ret_operand)
+{
+    struct nearest nearest = {.typed = member->name, .length = SIZE_MAX};
+    char text[256];
+
+    if (member->left->kind != C_NAME || !is_go(compiler))
+        return 0;
+    snprintf(text, sizeof(text), "%s.%s", member->left->name, member->name);
+    const struct c_expression name = {.kind = C_NAME, .at = member->left->at, .name = text};
+    return compile_program_variable(compiler, &name, false, to, ret_operand, &nearest);
+}
+
 int compile_name(struct compiler *compiler, const struct c_expression *name, unsigned to,
                  struct operand *ret_operand)
 {
@@ -326,6 +396,8 @@ int compile_name(struct compiler *compiler, const struct c_expression *name, uns
     result = compile_program_variable(compiler, name, false, to, ret_operand, &nearest);
     if (result == 0)
         result = compile_argument(compiler, name, to, ret_operand);
+    if (result == 0)
+        result = compile_returned(compiler, name, to, ret_operand);
     if (result == 0)
         result = compile_register(compiler, name, to, ret_operand);
     if (result == 0)

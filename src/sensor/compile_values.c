@@ -85,6 +85,8 @@ int compile_value(struct compiler *compiler, const struct c_expression *where, u
         return result;
     }
     case TYPE_UNTYPED:
+        if (compile_is_elsewhere(compiler, where))
+            return -ENOENT;
         return compile_problem(compiler, where, -EINVAL,
                                "there is no debug information for %s; give its type by a cast: "
                                "*(int *)&%s",

@@ -7,6 +7,80 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* ---- units ---- */
+
+bool units_next(struct units *units)
+{
+    uint8_t type;
+    Dwarf_Die split;
+
+    if (units->dwarf == NULL)
+        units->dwarf = dwfl_module_getdwarf(units->module, &units->bias);
+    while (units->dwarf != NULL && dwarf_get_units(units->dwarf, units->cursor, &units->cursor,
+                                                   NULL, &type, &units->unit, &split) == 0) {
+        if (type == DW_UT_skeleton) {
+            if (split.addr == NULL)
+                continue; /* its file is not there */
+            units->unit = split;
+            return true;
+        }
+        if (type == DW_UT_compile || type == DW_UT_type)
+            return true;
+    }
+    return false;
+}
+
+const char *units_missing(Dwfl_Module *module)
+{
+    Dwarf_Addr bias;
+    Dwarf *dwarf = dwfl_module_getdwarf(module, &bias);
+    Dwarf_CU *cursor = NULL;
+    Dwarf_Die unit, split;
+    Dwarf_Attribute attribute;
+    uint8_t type;
+
+    while (dwarf != NULL &&
+           dwarf_get_units(dwarf, cursor, &cursor, NULL, &type, &unit, &split) == 0)
+        if (type == DW_UT_skeleton && split.addr == NULL &&
+            (dwarf_attr(&unit, DW_AT_dwo_name, &attribute) != NULL ||
+             dwarf_attr(&unit, DW_AT_GNU_dwo_name, &attribute) != NULL))
+            return dwarf_formstring(&attribute);
+    return NULL;
+}
+
+bool units_of_address(Dwfl_Module *module, uint64_t address, Dwarf_Die *ret_unit,
+                      Dwarf_Addr *ret_bias)
+{
+    struct units units = {.module = module};
+
+    while (units_next(&units))
+        if (dwarf_haspc(&units.unit, address - units.bias) > 0) {
+            *ret_unit = units.unit;
+            *ret_bias = units.bias;
+            return true;
+        }
+    return false;
+}
+
+int scopes_of_address(Dwarf_Die *parent, Dwarf_Addr address, Dwarf_Die **ret_scopes)
+{
+    Dwarf_Die child;
+    int count = dwarf_getscopes(parent, address, ret_scopes);
+
+    if (count > 1 || dwarf_child(parent, &child) != 0)
+        return count;
+    do {
+        if (dwarf_tag(&child) != DW_TAG_namespace)
+            continue;
+        free(*ret_scopes);
+        *ret_scopes = NULL;
+        count = scopes_of_address(&child, address, ret_scopes);
+        if (count > 1)
+            return count;
+    } while (dwarf_siblingof(&child, &child) == 0);
+    return count;
+}
+
 /* ---- all that stands at the top ---- */
 
 struct visit {
@@ -15,7 +89,7 @@ struct visit {
     struct lookup lookup;
 };
 
-static int visit_children(struct visit *visit, Dwarf_Die *parent, unsigned depth)
+static int visit_children(struct visit *visit, Dwarf_Die *parent)
 {
     Dwarf_Die child;
     int result = 0;
@@ -25,24 +99,27 @@ static int visit_children(struct visit *visit, Dwarf_Die *parent, unsigned depth
     do {
         visit->lookup.die = child;
         result = visit->found(visit->context, &visit->lookup);
-        if (result == 0 && dwarf_tag(&child) == DW_TAG_namespace && depth < 8)
-            result = visit_children(visit, &child, depth + 1);
+        if (result == 0 && dwarf_tag(&child) == DW_TAG_namespace &&
+            visit->lookup.depth < LOOKUP_NAMESPACES) {
+            visit->lookup.within[visit->lookup.depth++] = dwarf_diename(&child);
+            result = visit_children(visit, &child);
+            visit->lookup.depth--;
+        }
     } while (result == 0 && dwarf_siblingof(&child, &child) == 0);
     return result;
 }
 
 static int visit_module(struct visit *visit, Dwfl_Module *module)
 {
-    Dwarf *dwarf = dwfl_module_getdwarf(module, &visit->lookup.bias);
-    Dwarf_CU *unit = NULL;
-    uint8_t type;
+    struct units units = {.module = module};
     int result = 0;
 
     visit->lookup.module = module;
-    while (result == 0 && dwarf != NULL &&
-           dwarf_get_units(dwarf, unit, &unit, NULL, &type, &visit->lookup.unit, NULL) == 0)
-        if (type == DW_UT_compile || type == DW_UT_type)
-            result = visit_children(visit, &visit->lookup.unit, 0);
+    while (result == 0 && units_next(&units)) {
+        visit->lookup.bias = units.bias;
+        visit->lookup.unit = units.unit;
+        result = visit_children(visit, &visit->lookup.unit);
+    }
     return result;
 }
 
@@ -57,6 +134,35 @@ int lookup_each(struct sensor_program *program, Dwfl_Module *module,
     for (size_t i = 0; result == 0 && i < program->module_count; i++)
         result = visit_module(&visit, program->modules[i]);
     return result;
+}
+
+/* ---- functions ---- */
+
+struct function_search {
+    Dwarf_Addr address;
+    Dwarf_Die die;
+};
+
+static int check_function(void *context, struct lookup *lookup)
+{
+    struct function_search *search = context;
+
+    if (dwarf_tag(&lookup->die) != DW_TAG_subprogram ||
+        dwarf_haspc(&lookup->die, search->address - lookup->bias) <= 0)
+        return 0;
+    search->die = lookup->die;
+    return 1;
+}
+
+bool lookup_function_at(struct sensor_program *program, Dwfl_Module *module, uint64_t address,
+                        Dwarf_Die *ret_function)
+{
+    struct function_search search = {.address = address};
+
+    if (lookup_each(program, module, check_function, &search) == 0)
+        return false;
+    *ret_function = search.die;
+    return true;
 }
 
 /* ---- variables ---- */
@@ -82,6 +188,57 @@ static void note_other(struct variable_search *search, Dwarf_Die *unit)
                  slash == NULL ? file : slash + 1);
 }
 
+/* Takes "app::" from the beginning of what is wanted. A namespace without a name may be left out. */
+static bool take_scope(const char **wanted, const char *name)
+{
+    size_t size = name == NULL ? 0 : strlen(name);
+
+    if (name == NULL)
+        return true;
+    if (strncmp(*wanted, name, size) != 0 || strncmp(*wanted + size, "::", 2) != 0)
+        return false;
+    *wanted += size + 2;
+    return true;
+}
+
+/* Whether "app::inner::" is where it stands. */
+static bool is_within(const struct lookup *lookup, const char *wanted)
+{
+    for (unsigned i = 0; i < lookup->depth; i++)
+        if (!take_scope(&wanted, lookup->within[i]))
+            return false;
+    return strchr(wanted, ':') == NULL;
+}
+
+/* The same for one that is declared in a namespace or class, and defined at the top. */
+static bool is_declared_within(Dwarf_Die *die, const char *wanted)
+{
+    Dwarf_Attribute attribute;
+    Dwarf_Die declared, *scopes = NULL;
+    int count = dwarf_attr(die, DW_AT_specification, &attribute) != NULL &&
+                        dwarf_formref_die(&attribute, &declared) != NULL
+                    ? dwarf_getscopes_die(&declared, &scopes)
+                    : 0;
+    bool within = count > 2;
+
+    for (int i = count - 2; i > 0 && within; i--) /* between the unit and itself */
+        within = take_scope(&wanted, dwarf_diename(&scopes[i]));
+    free(scopes);
+    return within && strchr(wanted, ':') == NULL;
+}
+
+/* Whether the user means this variable. */
+static bool is_variable(const struct lookup *lookup, const char *name, const char *wanted)
+{
+    const char *last = strrchr(wanted, ':');
+    Dwarf_Die die = lookup->die;
+
+    if (strcmp(name, wanted) == 0)
+        return true;
+    return last != NULL && strcmp(name, last + 1) == 0 &&
+           (is_within(lookup, wanted) || is_declared_within(&die, wanted));
+}
+
 static int check_variable(void *context, struct lookup *lookup)
 {
     struct variable_search *search = context;
@@ -93,7 +250,7 @@ static int check_variable(void *context, struct lookup *lookup)
     const char *name = dwarf_diename(&lookup->die);
     if (name == NULL || dwarf_attr_integrate(&lookup->die, DW_AT_location, &attribute) == NULL)
         return 0;
-    if (strcmp(name, search->name) != 0) {
+    if (!is_variable(lookup, name, search->name)) {
         nearest_add(search->nearest, name);
         return 0;
     }

@@ -37,10 +37,10 @@ enum sensor_kind_of_value {
     SENSOR_SIGNED,
     SENSOR_UNSIGNED,
     SENSOR_REAL,
-    SENSOR_TEXT, /* of a char * or array of char; only probes read texts */
+    SENSOR_TEXT, /* of a char * or array of char */
 };
 
-#define SENSOR_TEXT_SIZE 128
+#define SENSOR_TEXT_SIZE 128 /* cut if longer */
 
 struct sensor_value {
     enum sensor_kind_of_value kind;
@@ -48,7 +48,7 @@ struct sensor_value {
         int64_t number;
         uint64_t natural;
         double real;
-        char text[SENSOR_TEXT_SIZE]; /* cut if longer */
+        char text[SENSOR_TEXT_SIZE];
     };
 };
 
@@ -134,6 +134,7 @@ struct sensor_wish {
     /*
      * "enqueue"            entry of a function (of a C++ or Rust one: "list::push", too)
      * "queue.c:123"        a line of a source file, before it is executed
+     * "enqueue:return"     where the function returns: its result is `retval`
      * "redis:call_end"     a USDT probe, provider:name; its semaphore is raised while the sensor is on
      * NULL or ""           the variable itself: the first value must be one, of 1, 2, 4 or 8 bytes; a hardware
      *                      watchpoint reports each store to it (which costs the program about 10 us each)

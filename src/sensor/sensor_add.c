@@ -85,6 +85,7 @@ static int compile_values(struct sensor *sensor, const struct sensor_wish *wish,
                           struct sensor_place *place, struct problem *problem)
 {
     const struct place *at = sensor->watches ? NULL : &place->place;
+    unsigned texts = 0;
 
     for (size_t i = 0; i < wish->value_count; i++) {
         int result = compile_expression(wish->program, at, wish->values[i],
@@ -93,6 +94,11 @@ static int compile_values(struct sensor *sensor, const struct sensor_wish *wish,
         if (result < 0)
             return result;
         sensor->types[i] = type_name(wish->program, sensor->values[i].type);
+        if (sensor->values[i].is_text && ++texts > SENSOR_TEXTS_MOST)
+            return problem_set(problem, -ENOTSUP, "a sensor has at most %d texts",
+                               SENSOR_TEXTS_MOST);
+        if (sensor->values[i].is_text)
+            place->code->texts |= 1u << i;
     }
     place->code->sensor = sensor->number;
     place->code->values = (uint32_t)wish->value_count;

@@ -23,7 +23,7 @@
 static int attach_place(struct sensor *sensor, struct sensor_place *place, struct problem *problem)
 {
     LIBBPF_OPTS(bpf_uprobe_opts, options, .bpf_cookie = (uint64_t)place->slot,
-                .ref_ctr_offset = place->place.semaphore);
+                .ref_ctr_offset = place->place.semaphore, .retprobe = place->place.is_return);
     char path[64];
     int file = program_open_file(sensor->program, place->place.address);
 

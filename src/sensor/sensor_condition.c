@@ -95,6 +95,8 @@ static int add_reference(const struct conditions *conditions,
     if (value >= conditions->sensor->value_count)
         return refuse(conditions, expression, "it is no value of this sensor");
     const struct type *type = conditions->sensor->values[value].type;
+    if (conditions->sensor->values[value].is_text)
+        return refuse(conditions, expression, "texts");
     if (type->kind == TYPE_REAL)
         return refuse(conditions, expression, "floating-point values");
     return add(conditions, expression, STEP_VALUE, to, value,

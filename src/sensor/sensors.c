@@ -30,9 +30,9 @@ static int take_event(void *context, void *data, size_t size)
 {
     struct sensors *sensors = context;
 
-    if (size < sizeof(sensors->event))
+    if (size < sizeof(sensors->event.record))
         return 0;
-    memcpy(&sensors->event, data, sizeof(sensors->event));
+    memcpy(&sensors->event, data, size < sizeof(sensors->event) ? size : sizeof(sensors->event));
     sensors->has_event = true;
     return -EINTR; /* one at a time: the ring counts it as read */
 }
@@ -139,10 +139,30 @@ void sensor_settle(struct sensor *sensor)
 
 /* ---- records ---- */
 
+/* The next text of the event, which may be longer than its array. */
+static struct sensor_value text_of(const struct sensors *sensors, const struct compiled *compiled,
+                                   bool known, size_t *next)
+{
+    struct sensor_value value = {.kind = SENSOR_UNKNOWN};
+    size_t size = SENSOR_TEXT_SIZE - 1;
+
+    if (*next >= SENSOR_TEXTS_MOST)
+        return value;
+    const char *text = sensors->event.texts[(*next)++];
+    if (!known)
+        return value;
+    if (compiled->text_most > 0 && compiled->text_most < size)
+        size = compiled->text_most;
+    value.kind = SENSOR_TEXT;
+    snprintf(value.text, sizeof(value.text), "%.*s", (int)size, text);
+    return value;
+}
+
 /* Returns whether the event is a record of a sensor that exists. */
 static bool make_record(struct sensors *sensors, struct sensor_record *ret_record)
 {
-    const struct sensor_event_record *event = &sensors->event;
+    const struct sensor_event_record *event = &sensors->event.record;
+    size_t next = 0;
     struct sensor *sensor = event->sensor < SENSORS_MOST ? sensors->list[event->sensor] : NULL;
 
     if (sensor == NULL || event->generation != sensors->generations[event->sensor])
@@ -153,9 +173,12 @@ static bool make_record(struct sensors *sensors, struct sensor_record *ret_recor
                                          .pid = sensor->program->pid,
                                          .tid = (pid_t)event->tid,
                                          .value_count = (uint32_t)sensor->value_count};
-    for (size_t i = 0; i < sensor->value_count; i++)
-        ret_record->values[i] =
-            value_of_bits(&sensor->values[i], event->values[i], (event->known >> i & 1) != 0);
+    for (size_t i = 0; i < sensor->value_count; i++) {
+        bool known = (event->known >> i & 1) != 0;
+        ret_record->values[i] = sensor->values[i].is_text
+                                    ? text_of(sensors, &sensor->values[i], known, &next)
+                                    : value_of_bits(&sensor->values[i], event->values[i], known);
+    }
     if (sensor->sampled && !sensor->state->armed) /* and not asked again */
         sensor_detach(sensor);
     return true;

@@ -56,7 +56,7 @@ struct sensors {
     struct watched_program *programs;
     size_t program_count, program_capacity;
     /* the record that ring_buffer__consume has just taken */
-    struct sensor_event_record event;
+    struct sensor_text_record event; /* texts only if its code has some */
     bool has_event;
     struct sensor_record notice; /* to report when the ring is empty; command 0: none */
     uint64_t next_look;          /* at the programs: whether they execute others */

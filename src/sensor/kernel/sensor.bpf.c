@@ -163,21 +163,21 @@ static __attribute__((always_inline)) uint64_t wake_flags(const struct sensor_st
     return has_messages ? BPF_RB_FORCE_WAKEUP : 0;
 }
 
-static __attribute__((always_inline)) void put_record(struct sensor_state *state,
-                                                      const struct sensor_code *code,
-                                                      const struct sensor_machine *machine)
+static __attribute__((always_inline)) void lose_record(struct sensor_state *state)
 {
-    struct sensor_event_record *record = bpf_ringbuf_reserve(&ring, sizeof(*record), 0);
+    __sync_fetch_and_add(&state->lost, 1);
+    /* its reader knows nothing of this one: so the next one is new to it */
+    state->has_last = 0;
+    state->was_true = SENSOR_UNTOLD;
+    if (state->sampled)
+        state->armed = 1;
+}
 
-    if (record == NULL) {
-        __sync_fetch_and_add(&state->lost, 1);
-        /* its reader knows nothing of this one: so the next one is new to it */
-        state->has_last = 0;
-        state->was_true = SENSOR_UNTOLD;
-        if (state->sampled)
-            state->armed = 1;
-        return;
-    }
+static __attribute__((always_inline)) void fill_record(struct sensor_event_record *record,
+                                                       const struct sensor_state *state,
+                                                       const struct sensor_code *code,
+                                                       const struct sensor_machine *machine)
+{
     uint64_t task = bpf_get_current_pid_tgid();
     record->sensor = code->sensor;
     record->spare = 0;
@@ -188,6 +188,42 @@ static __attribute__((always_inline)) void put_record(struct sensor_state *state
     record->generation = state->generation;
     for (uint32_t i = 0; i < SENSOR_VALUE_MOST; i++)
         record->values[i] = machine->values[i];
+}
+
+static __attribute__((always_inline)) void put_record(struct sensor_state *state,
+                                                      const struct sensor_code *code,
+                                                      const struct sensor_machine *machine)
+{
+    struct sensor_event_record *record = bpf_ringbuf_reserve(&ring, sizeof(*record), 0);
+
+    if (record == NULL) {
+        lose_record(state);
+        return;
+    }
+    fill_record(record, state, code, machine);
+    bpf_ringbuf_submit(record, wake_flags(state));
+    __sync_fetch_and_add(&state->passed, 1);
+}
+
+static __attribute__((always_inline)) void put_texts(struct sensor_state *state,
+                                                     const struct sensor_code *code,
+                                                     const struct sensor_machine *machine)
+{
+    struct sensor_text_record *record = bpf_ringbuf_reserve(&ring, sizeof(*record), 0);
+    uint32_t next = 0;
+
+    if (record == NULL) {
+        lose_record(state);
+        return;
+    }
+    fill_record(&record->record, state, code, machine);
+    for (uint32_t i = 0; i < SENSOR_VALUE_MOST; i++) {
+        if ((code->texts >> i & 1) == 0 || next >= SENSOR_TEXTS_MOST)
+            continue;
+        char *text = record->texts[next++];
+        if (bpf_probe_read_user_str(text, SENSOR_TEXT_BYTES, (const void *)machine->values[i]) < 0)
+            record->record.known &= ~(1u << i);
+    }
     bpf_ringbuf_submit(record, wake_flags(state));
     __sync_fetch_and_add(&state->passed, 1);
 }
@@ -208,12 +244,16 @@ static __attribute__((always_inline)) void judge(struct sensor_state *state, str
 
     bpf_probe_read_kernel(&run->machine, sizeof(run->machine), (const void *)&first_state);
     bpf_loop(count > SENSOR_STEPS ? SENSOR_STEPS : count, run_step, run, 0);
-    if (state->changes_only && !is_changed(state, &run->machine, run->code->values))
+    /* the same place may have another text */
+    if (state->changes_only && !run->code->texts &&
+        !is_changed(state, &run->machine, run->code->values))
         __sync_fetch_and_add(&state->unchanged, 1);
     else if (run->code->conditional && !is_accepted(state, &run->machine, run->code->conditional))
         __sync_fetch_and_add(&state->refused, 1);
     else if (state->sampled && __sync_lock_test_and_set(&state->armed, 0) == 0)
         __sync_fetch_and_add(&state->refused, 1);
+    else if (run->code->texts)
+        put_texts(state, run->code, &run->machine);
     else
         put_record(state, run->code, &run->machine);
 }

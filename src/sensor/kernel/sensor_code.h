@@ -34,6 +34,8 @@ typedef __s64 int64_t;
 #define SENSOR_REGISTERS                                                                           \
     17 /* of the processor, in DWARF's order: rax rdx rcx rbx rsi rdi rbp rsp r8 ... r15 rip */
 #define SENSOR_VALUE_MOST 8
+#define SENSOR_TEXTS_MOST 4   /* of these */
+#define SENSOR_TEXT_BYTES 128 /* of a text, with its 0 */
 
 enum sensor_operation {
     STEP_CONSTANT, /* to = constant; in a condition it may be large */
@@ -91,6 +93,7 @@ struct sensor_code {
     uint32_t sensor; /* number */
     uint32_t count;
     uint32_t values;
+    uint32_t texts; /* set of values that are addresses of texts */
     uint32_t
         conditional; /* enum sensor_conditional: register 0 is at the end the truth of the condition */
     struct sensor_step steps[SENSOR_STEPS];
@@ -123,6 +126,12 @@ struct sensor_event_record {
     uint32_t known;
     uint32_t generation; /* of the sensor's number */
     uint64_t values[SENSOR_VALUE_MOST];
+};
+
+/* With texts: those of the set, in order. */
+struct sensor_text_record {
+    struct sensor_event_record record;
+    char texts[SENSOR_TEXTS_MOST][SENSOR_TEXT_BYTES];
 };
 
 #define SENSOR_UNTOLD 2
