@@ -269,12 +269,13 @@ int agent_views_end(struct agent *agent, json_t *params, json_t **ret_result,
     }
     agent_views_free(agent->views);
     agent->views = NULL;
-    *ret_result =
-        json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "hits", (json_int_t)counts.hits,
-                  "records", (json_int_t)counts.records, "refused", (json_int_t)counts.refused,
-                  "lost", (json_int_t)counts.lost, "reads", (json_int_t)counts.reads, "unread",
-                  (json_int_t)counts.unread, "filtered", (json_int_t)counts.filtered, "unsent",
-                  (json_int_t)counts.unsent);
+    *ret_result = json_pack(
+        "{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "hits", (json_int_t)counts.hits,
+        "records", (json_int_t)counts.records, "refused", (json_int_t)counts.refused, "lost",
+        (json_int_t)counts.lost, "reads", (json_int_t)counts.reads, "unread",
+        (json_int_t)counts.unread, "filtered", (json_int_t)counts.filtered, "unsent",
+        (json_int_t)counts.unsent, "late_starts", (json_int_t)counts.late_starts, "latest_start",
+        (json_int_t)counts.latest_start, "unseen", (json_int_t)counts.unseen);
     return 0;
 }
 

@@ -361,13 +361,22 @@ static void add_counts(struct monitor_counts *counts, json_t *result)
     const struct {
         const char *key;
         uint64_t *sum;
-    } sums[] = {{"hits", &counts->hits},         {"records", &counts->records},
-                {"refused", &counts->refused},   {"lost", &counts->lost},
-                {"reads", &counts->reads},       {"unread", &counts->unread},
-                {"filtered", &counts->filtered}, {"unsent", &counts->unsent}};
+    } sums[] = {{"hits", &counts->hits},
+                {"records", &counts->records},
+                {"refused", &counts->refused},
+                {"lost", &counts->lost},
+                {"reads", &counts->reads},
+                {"unread", &counts->unread},
+                {"filtered", &counts->filtered},
+                {"unsent", &counts->unsent},
+                {"late_starts", &counts->late_starts},
+                {"unseen", &counts->unseen}};
+    uint64_t latest = (uint64_t)json_integer_value(json_object_get(result, "latest_start"));
 
     for (size_t i = 0; i < ARRAY_SIZE(sums); i++)
         *sums[i].sum += (uint64_t)json_integer_value(json_object_get(result, sums[i].key));
+    if (latest > counts->latest_start)
+        counts->latest_start = latest;
 }
 
 static void took_end(void *context, struct remote_host *remote, const struct conduct_answer *answer)

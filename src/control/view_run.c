@@ -275,6 +275,20 @@ static void report_receiver(const struct monitor_notified *notified)
         command_say("%s: %" PRIu64 " attempts failed", notified->name, notified->failed);
 }
 
+static void report_starts(const struct monitor_counts *counts)
+{
+    char latest[UNIT_SIZE];
+
+    show_duration(counts->latest_start, latest);
+    if (counts->late_starts > 0)
+        command_say("%" PRIu64 " process%s ran for up to %s before %s sensors were on",
+                    counts->late_starts, counts->late_starts == 1 ? "" : "es", latest,
+                    counts->late_starts == 1 ? "its" : "their");
+    if (counts->unseen > 0)
+        command_say("%" PRIu64 " process%s ended before %s seen", counts->unseen,
+                    counts->unseen == 1 ? "" : "es", counts->unseen == 1 ? "it was" : "they were");
+}
+
 static int report_json(const struct view_run *run, const struct monitor_counts *counts)
 {
     json_t *receivers = json_array();
@@ -288,13 +302,14 @@ static int report_json(const struct view_run *run, const struct monitor_counts *
                       (json_int_t)notified.late, "latest", (json_int_t)notified.latest, "dropped",
                       (json_int_t)notified.dropped, "failed", (json_int_t)notified.failed));
     json_t *line =
-        json_pack("{s:{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}}", "end", "hits",
-                  (json_int_t)counts->hits, "records", (json_int_t)counts->records, "refused",
-                  (json_int_t)counts->refused, "lost", (json_int_t)counts->lost, "reads",
+        json_pack("{s:{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}}",
+                  "end", "hits", (json_int_t)counts->hits, "records", (json_int_t)counts->records,
+                  "refused", (json_int_t)counts->refused, "lost", (json_int_t)counts->lost, "reads",
                   (json_int_t)counts->reads, "unread", (json_int_t)counts->unread, "filtered",
-                  (json_int_t)counts->filtered, "unsent", (json_int_t)counts->unsent, "passed",
-                  (json_int_t)counts->passed, "requests", (json_int_t)counts->requests,
-                  "notifications", receivers);
+                  (json_int_t)counts->filtered, "unsent", (json_int_t)counts->unsent, "late_starts",
+                  (json_int_t)counts->late_starts, "latest_start", (json_int_t)counts->latest_start,
+                  "unseen", (json_int_t)counts->unseen, "passed", (json_int_t)counts->passed,
+                  "requests", (json_int_t)counts->requests, "notifications", receivers);
     int result = line == NULL || json_dumpf(line, stdout, JSON_COMPACT) < 0 ? -ENOMEM : 0;
     putchar('\n');
     json_decref(line);
@@ -311,6 +326,10 @@ static void add_counts(struct monitor_counts *to, const struct monitor_counts *f
     to->unread += from->unread;
     to->filtered += from->filtered;
     to->unsent += from->unsent;
+    to->late_starts += from->late_starts;
+    to->unseen += from->unseen;
+    if (from->latest_start > to->latest_start)
+        to->latest_start = from->latest_start;
 }
 
 static int report(struct view_run *run, struct problem *problem)
@@ -326,6 +345,7 @@ static int report(struct view_run *run, struct problem *problem)
         report_receiver(&notified);
     if (counts.lost > 0)
         command_say("%" PRIu64 " records of sensors were lost: rows may be wrong", counts.lost);
+    report_starts(&counts);
     if (counts.unsent > 0)
         command_say("%" PRIu64 " values of the last moment were not sent by their machines",
                     counts.unsent);

@@ -40,11 +40,13 @@ struct collection; /* belongs to its collector */
  * everything except `close`. */
 typedef void collect_values(void *context, uint64_t time, const struct view_value *values);
 typedef void collect_ended(void *context, pid_t pid); /* it has ended or executes another program */
+/* A process has begun, or a program in it. `time`: CLOCK_MONOTONIC, ns. */
+typedef void collect_begun(void *context, pid_t pid, const char *name, uint64_t time);
 
 struct collector {
     void *self;
 
-    void (*listen)(void *self, collect_ended *ended, void *context);
+    void (*listen)(void *self, collect_ended *ended, collect_begun *begun, void *context);
     /* Whether this collector knows the attributes of an entity. */
     bool (*has)(void *self, const struct view_file *file, const struct view_entity *entity);
     /* Opens a collection, which is off. If it is filtered, the first values after it was switched on, or refiltered,

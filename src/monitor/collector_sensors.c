@@ -39,6 +39,7 @@ struct collection {
 
 struct sensing {
     collect_ended *ended;
+    collect_begun *begun;
     void *ended_context;
     struct sensors *sensors; /* NULL: not possible here, see `problem` */
     struct problem problem;
@@ -52,10 +53,11 @@ struct sensing {
     struct sensor_counts closed; /* of sensors that are gone */
 };
 
-static void listen_for(void *self, collect_ended *ended, void *context)
+static void listen_for(void *self, collect_ended *ended, collect_begun *begun, void *context)
 {
     struct sensing *sensing = self;
 
+    sensing->begun = begun;
     sensing->ended = ended;
     sensing->ended_context = context;
 }
@@ -455,6 +457,8 @@ static bool work(void *self)
          i++) {
         if (record.command == SENSOR_NEW_VAL)
             take_values(sensing, &record);
+        else if (record.command == SENSOR_BEGUN)
+            sensing->begun(sensing->ended_context, record.pid, record.values[0].text, record.time);
         else
             sensing->ended(sensing->ended_context, record.pid);
     }
@@ -494,6 +498,9 @@ int collector_sensors_new(struct collector *ret_collector, struct problem *probl
         return problem_set(problem, -ENOMEM, "out of memory for sensors");
     if (sensors_open(0, &sensing->sensors, &sensing->problem) < 0)
         sensing->sensors = NULL; /* values can still be read */
+    else
+        (void)sensors_tell_beginnings(sensing->sensors,
+                                      &sensing->problem); /* else they are found later */
     *ret_collector = (struct collector){.self = sensing,
                                         .listen = listen_for,
                                         .has = has,

@@ -56,8 +56,9 @@ struct collection {
     struct view_value last[FIGURES]; /* of the last interval */
 };
 
-static void listen_for(void *self, collect_ended *ended, void *context)
+static void listen_for(void *self, collect_ended *ended, collect_begun *begun, void *context)
 {
+    (void)begun;
     struct system *system = self;
 
     system->ended = ended;

@@ -170,6 +170,29 @@ static bool is_program(pid_t pid, const char *comm, const char *program)
     return base != NULL && view_same_name(base + 1, program);
 }
 
+bool instances_is_named(const struct instances *instances, const char *comm)
+{
+    for (size_t i = 0; i < instances->object_count; i++) {
+        const struct object *object = &instances->objects[i];
+        bool own =
+            object->pid_count == 0 && object->program_count == 0 && object->builtin == VIEW_PROGRAM;
+        if (own && strncasecmp(comm, object->name, COMM_SIZE - 1) == 0)
+            return true;
+        for (size_t k = 0; k < object->program_count; k++)
+            if (strncasecmp(comm, object->programs[k], COMM_SIZE - 1) == 0)
+                return true;
+    }
+    return false;
+}
+
+bool instances_lives(const struct instances *instances, pid_t pid)
+{
+    for (size_t i = 0; i < instances->count; i++)
+        if (instances->living[i].pid == pid)
+            return true;
+    return false;
+}
+
 static bool is_instance(const struct object *object, pid_t pid, const char *comm, bool has_program)
 {
     if (object->builtin != VIEW_PROGRAM && object->builtin != VIEW_PROCESS)

@@ -54,6 +54,11 @@ bool instances_beginning(const struct instances *instances);
 /* The process executes its program anew: the next look makes it a new instance. */
 void instances_forget(struct instances *instances, pid_t pid);
 
+bool instances_lives(const struct instances *instances, pid_t pid);
+
+/* Whether a process of this name would be an instance, as far as names tell. */
+bool instances_is_named(const struct instances *instances, const char *comm);
+
 /* How many did not become instances at the last look: there were too many. */
 uint64_t instances_refused(const struct instances *instances);
 

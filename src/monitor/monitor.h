@@ -34,16 +34,19 @@ struct monitor_notified {
 
 /* What carrying out views has taken. */
 struct monitor_counts {
-    uint64_t hits;     /* a program was at a place with a sensor that was on */
-    uint64_t records;  /* that sensors made */
-    uint64_t refused;  /* by conditions in sensors */
-    uint64_t lost;     /* records for which there was no space */
-    uint64_t reads;    /* values that were read: probes and samples */
-    uint64_t unread;   /* attempts that failed, though the process lives */
-    uint64_t filtered; /* records that resident monitors did not pass on */
-    uint64_t unsent;   /* values that did not get to the central monitor */
-    uint64_t passed;   /* records that came to the central monitor */
-    uint64_t requests; /* of the central monitor to resident monitors */
+    uint64_t hits;         /* a program was at a place with a sensor that was on */
+    uint64_t records;      /* that sensors made */
+    uint64_t refused;      /* by conditions in sensors */
+    uint64_t lost;         /* records for which there was no space */
+    uint64_t reads;        /* values that were read: probes and samples */
+    uint64_t unread;       /* attempts that failed, though the process lives */
+    uint64_t filtered;     /* records that resident monitors did not pass on */
+    uint64_t late_starts;  /* instances that were running before their sensors were on */
+    uint64_t latest_start; /* ns: for how long, at most */
+    uint64_t unseen;       /* processes of objects that ended before they were seen */
+    uint64_t unsent;       /* values that did not get to the central monitor */
+    uint64_t passed;       /* records that came to the central monitor */
+    uint64_t requests;     /* of the central monitor to resident monitors */
 };
 
 struct monitor_options {

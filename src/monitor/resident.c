@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,6 +68,86 @@ static void process_ended(void *context, pid_t pid)
         resident_note(resident, "out of memory: process %d may have begun another program", pid);
 }
 
+static struct begun *find_begun(struct resident *resident, pid_t pid)
+{
+    for (size_t i = 0; i < resident->begun_count; i++) {
+        struct begun *begun = &resident->begun_list[(resident->begun_first + i) % BEGUN_MOST];
+        if (begun->pid == pid)
+            return begun;
+    }
+    return NULL;
+}
+
+/* The oldest make room. */
+static struct begun *add_begun(struct resident *resident, pid_t pid)
+{
+    if (resident->begun_count == BEGUN_MOST) {
+        resident->begun_first = (resident->begun_first + 1) % BEGUN_MOST;
+        resident->begun_count--;
+    }
+    struct begun *begun =
+        &resident->begun_list[(resident->begun_first + resident->begun_count++) % BEGUN_MOST];
+    *begun = (struct begun){.pid = pid};
+    return begun;
+}
+
+static void count_start(struct resident *resident, const struct begun *begun)
+{
+    uint64_t late = begun->on - begun->time;
+
+    resident->late_starts++;
+    if (late > resident->latest_start)
+        resident->latest_start = late;
+}
+
+static void process_begun(void *context, pid_t pid, const char *name, uint64_t time)
+{
+    struct resident *resident = context;
+
+    if (!instances_is_named(resident->instances, name))
+        return;
+    struct begun *begun = find_begun(resident, pid);
+    if (begun == NULL)
+        begun = add_begun(resident, pid);
+    else if (begun->time == 0 && begun->on > time) /* it was found earlier than this was heard */
+        count_start(resident, &(struct begun){pid, time, begun->on});
+    begun->time = time;
+    resident->scan = 0;
+}
+
+/* Those that have ended before they were found; others are kept for as long as finding one takes. */
+static void look_at_begun(struct resident *resident, uint64_t now)
+{
+    size_t count = resident->begun_count;
+
+    resident->begun_count = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct begun begun = resident->begun_list[(resident->begun_first + i) % BEGUN_MOST];
+        bool lives = instances_lives(resident->instances, begun.pid);
+        uint64_t since = begun.time != 0 ? begun.time : begun.on;
+        if (!lives && begun.on == 0 && kill(begun.pid, 0) < 0 && errno == ESRCH)
+            resident->unseen++;
+        else if (now < since + BEGUN_FOR)
+            resident->begun_list[(resident->begun_first + resident->begun_count++) % BEGUN_MOST] =
+                begun;
+    }
+}
+
+/* Its sensors are on. */
+static void note_start(struct resident *resident, pid_t pid)
+{
+    struct begun *begun = find_begun(resident, pid);
+    bool known = begun != NULL;
+
+    if (known && begun->on != 0)
+        return;
+    if (!known)
+        begun = add_begun(resident, pid);
+    begun->on = clock_now(CLOCK_MONOTONIC);
+    if (known)
+        count_start(resident, begun);
+}
+
 static void forget_gone(struct resident *resident)
 {
     for (size_t i = 0; i < resident->gone_count; i++)
@@ -82,7 +163,7 @@ static int watch_collector(struct resident *resident, size_t index)
     struct epoll_event event = {.events = EPOLLIN};
     int descriptor = collector->descriptor(collector->self);
 
-    collector->listen(collector->self, process_ended, resident);
+    collector->listen(collector->self, process_ended, process_begun, resident);
     return descriptor < 0 || epoll_ctl(resident->epoll, EPOLL_CTL_ADD, descriptor, &event) == 0
                ? 0
                : -errno;
@@ -329,6 +410,8 @@ static void bind(struct part *part, pid_t pid)
                       problem.text);
     else if (part_is_wanted(part))
         part_switch_on(part);
+    if (part->on && part->how.traced)
+        note_start(part->share->resident, pid);
 }
 
 /* Here the views may be the central monitor's, whose constant has changed already. */
@@ -469,6 +552,13 @@ static void note_lost(struct resident *resident, uint64_t now)
         resident->lost_at = now;
     }
     resident->lost = counts.lost;
+    if (resident->unseen > resident->unseen_noted) {
+        uint64_t more = resident->unseen - resident->unseen_noted;
+        resident_note(resident, "%" PRIu64 " process%s ended before %s seen", more,
+                      more == 1 ? "" : "es", more == 1 ? "it was" : "they were");
+        resident->lost_at = now;
+    }
+    resident->unseen_noted = resident->unseen;
 }
 
 int resident_work(struct resident *resident, struct problem *problem)
@@ -485,6 +575,7 @@ int resident_work(struct resident *resident, struct problem *problem)
     if (resident->scan <= now) {
         learn_wall(resident);
         result = instances_look(resident->instances, problem);
+        look_at_begun(resident, now);
         note_refused(resident);
         note_lost(resident, now);
         bool soon =
@@ -502,6 +593,10 @@ int resident_work(struct resident *resident, struct problem *problem)
 
 void resident_count(const struct resident *resident, struct monitor_counts *counts)
 {
+    counts->late_starts += resident->late_starts;
+    if (resident->latest_start > counts->latest_start)
+        counts->latest_start = resident->latest_start;
+    counts->unseen += resident->unseen;
     counts->filtered += resident->filtered;
     counts->reads += resident->reads;
     counts->unread += resident->unread;

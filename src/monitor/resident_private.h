@@ -11,6 +11,7 @@
 #define WALL_TRIES      5           /* to read two clocks at once ... */
 #define WALL_APART      20000u      /* ... which takes this many ns */
 #define LOST_EACH       500000000u  /* ns between two notes of what was lost */
+#define BEGUN_FOR       2000000000u /* ns */
 #define SETTLES         1000000u    /* ns: a record may come so late after its time */
 #define TEXT_SIZE       128         /* of a value that is kept; longer ones are cut */
 
@@ -47,6 +48,15 @@ struct share {
     struct part parts[VIEW_ENTITIES_MOST];
 };
 
+/* A process that has begun a short time ago, and may become an instance. */
+struct begun {
+    pid_t pid;
+    uint64_t time; /* CLOCK_MONOTONIC, ns; 0: that was not heard yet */
+    uint64_t on;   /* when its first sensor was on; 0: not yet */
+};
+
+#define BEGUN_MOST 256
+
 struct resident {
     struct resident_options options;
     struct resident_calls calls;
@@ -61,6 +71,10 @@ struct resident {
     uint64_t until; /* CLOCK_MONOTONIC: up to when collectors have handed over all */
     int64_t wall;   /* what turns CLOCK_MONOTONIC into the wall clock */
     uint64_t filtered, reads, unread;
+    struct begun begun_list[BEGUN_MOST]; /* a ring */
+    size_t begun_first, begun_count;
+    uint64_t late_starts, latest_start, unseen;
+    uint64_t unseen_noted;
     pid_t *gone; /* have ended, or execute another program */
     size_t gone_count, gone_capacity;
     uint64_t lost;    /* records of sensors that were noted as lost */

@@ -209,6 +209,7 @@ enum sensor_command {
     SENSOR_NEW_VAL = 1, /* the paper's name */
     SENSOR_ENDED,       /* notice: the process has ended */
     SENSOR_EXECUTED,    /* notice: it executes another program; its sensors make no more records */
+    SENSOR_BEGUN, /* sensors_tell_beginnings: a process, or another program in it, has begun; values[0]: its name */
 };
 
 struct sensor_record {
@@ -219,6 +220,10 @@ struct sensor_record {
     uint32_t value_count; /* NEW_VAL */
     struct sensor_value values[SENSOR_VALUES_MOST];
 };
+
+/* From now on, each process of this machine that begins, or executes a program, is a record. Returns 0, or a negative errno with
+ * a line in `problem`. */
+int sensors_tell_beginnings(struct sensors *sensors, struct problem *problem);
 
 /* Readable when a record of a sensor with `notify`, or a notice, has come. Also watch with poll(2) or epoll(7). */
 int sensors_descriptor(const struct sensors *sensors);

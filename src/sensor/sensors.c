@@ -14,6 +14,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#define NAME_BYTES 16         /* of a process, with its 0 */
 #define LOOK_EVERY 200000000u /* ns between two looks at what programs execute */
 
 /* ---- loading ---- */
@@ -95,9 +96,26 @@ void sensors_close(struct sensors *sensors)
     ring_buffer__free(sensors->ring);
     if (sensors->waiting >= 0)
         close(sensors->waiting);
+    for (size_t i = 0; i < ARRAY_SIZE(sensors->beginnings); i++)
+        bpf_link__destroy(sensors->beginnings[i]);
     sensor_bpf__destroy(sensors->bpf);
     free(sensors->programs);
     free(sensors);
+}
+
+int sensors_tell_beginnings(struct sensors *sensors, struct problem *problem)
+{
+    const struct bpf_program *programs[] = {sensors->bpf->progs.program_begins,
+                                            sensors->bpf->progs.process_begins};
+
+    for (size_t i = 0; i < ARRAY_SIZE(programs); i++) {
+        sensors->beginnings[i] = bpf_program__attach(programs[i]);
+        if (sensors->beginnings[i] == NULL)
+            return problem_set(problem, -errno,
+                               "the kernel does not tell which processes begin: %s",
+                               strerror(errno));
+    }
+    return 0;
 }
 
 int sensors_descriptor(const struct sensors *sensors)
@@ -163,6 +181,13 @@ static bool make_record(struct sensors *sensors, struct sensor_record *ret_recor
 {
     const struct sensor_event_record *event = &sensors->event.record;
     size_t next = 0;
+    if (event->sensor == SENSOR_BEGINS) {
+        *ret_record = (struct sensor_record){
+            .command = SENSOR_BEGUN, .time = event->time, .pid = (pid_t)event->pid};
+        ret_record->values[0].kind = SENSOR_TEXT;
+        memcpy(ret_record->values[0].text, event->values, NAME_BYTES);
+        return true;
+    }
     struct sensor *sensor = event->sensor < SENSORS_MOST ? sensors->list[event->sensor] : NULL;
 
     if (sensor == NULL || event->generation != sensors->generations[event->sensor])

@@ -49,7 +49,8 @@ struct watched_program {
 struct sensors {
     struct sensor_bpf *bpf;
     struct ring_buffer *ring;
-    int waiting; /* epoll: the ring, and the programs' ends */
+    struct bpf_link *beginnings[2]; /* NULL: not told */
+    int waiting;                    /* epoll: the ring, and the programs' ends */
     struct sensor *list[SENSORS_MOST];
     bool codes[SENSOR_CODES]; /* in use */
     uint32_t generations[SENSORS_MOST];

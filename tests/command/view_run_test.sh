@@ -242,6 +242,14 @@ kill -9 $monitor
 wait $monitor 2> killed.err
 check "... and the monitor, too: the breakpoint is gone" wait_for 30 has_byte $program queue_changed "$clean"
 
+# ---- processes that are brief ----
+
+{ cat object; echo 'VIEW DEF There (size: QueueManager[*].size) ACTIVE WHEN QueueManager[*].size >= 0; END VIEW DEF'; } > brief.view
+"$dpm" view --json --object QueueManager=$called run brief.view -- \
+    sh -c 'for i in 1 2 3 4 5 6 7 8 9 10; do echo quit | "$1" --log brief.log > brief.out; done' - "$manager" > lines 2> err
+check_equal "each that ran unseen for a moment, or ended before, is counted" 10 \
+    "$(jq 'select(.end) | .end | .late_starts + .unseen' lines)"
+
 # ---- what is not there, or not of that kind ----
 
 { cat object; echo 'VIEW DEF None (size: QueueManager[7].size) ACTIVE WHEN QueueManager[7].size > 1; END VIEW DEF

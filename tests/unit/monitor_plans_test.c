@@ -108,8 +108,9 @@ static void give(struct double_ *self, struct collection *collection, bool sense
     collection->values(collection->context, clock_now(CLOCK_MONOTONIC), values);
 }
 
-static void listen_for(void *self, collect_ended *ended, void *context)
+static void listen_for(void *self, collect_ended *ended, collect_begun *begun, void *context)
 {
+    (void)begun;
     (void)self;
     (void)ended;
     (void)context;

@@ -37,7 +37,9 @@ struct mm_struct {
 };
 
 struct task_struct {
+    int pid, tgid;
     struct mm_struct *mm;
+    char comm[16];
 };
 
 #pragma clang attribute pop
@@ -334,6 +336,44 @@ int sensor_at_variable(struct perf_event_data *data)
         COPY_REGISTERS(run.registers, &data->regs);
         judge(state, &run);
     }
+    return 0;
+}
+
+/* ---- processes that begin ---- */
+
+static __attribute__((always_inline)) void tell_beginning(const struct task_struct *task)
+{
+    struct sensor_event_record *record = bpf_ringbuf_reserve(&ring, sizeof(*record), 0);
+
+    if (record == NULL)
+        return; /* found a moment later */
+    record->sensor = SENSOR_BEGINS;
+    record->spare = 0;
+    record->time = bpf_ktime_get_ns();
+    record->pid = (uint32_t)BPF_CORE_READ(task, tgid);
+    record->tid = record->pid;
+    record->known = 0;
+    record->generation = 0;
+    for (uint32_t i = 0; i < SENSOR_VALUE_MOST; i++)
+        record->values[i] = 0;
+    bpf_probe_read_kernel(record->values, sizeof(task->comm), task->comm);
+    bpf_ringbuf_submit(record, has_messages ? BPF_RB_FORCE_WAKEUP : 0);
+}
+
+SEC("raw_tp/sched_process_exec")
+int program_begins(struct bpf_raw_tracepoint_args *context)
+{
+    tell_beginning((const struct task_struct *)context->args[0]);
+    return 0;
+}
+
+SEC("raw_tp/sched_process_fork")
+int process_begins(struct bpf_raw_tracepoint_args *context)
+{
+    const struct task_struct *child = (const struct task_struct *)context->args[1];
+
+    if (BPF_CORE_READ(child, pid) == BPF_CORE_READ(child, tgid))
+        tell_beginning(child);
     return 0;
 }
 

@@ -128,6 +128,9 @@ struct sensor_event_record {
     uint64_t values[SENSOR_VALUE_MOST];
 };
 
+/* Instead of a sensor's number: a process has begun, or a program in it; the values are its name. */
+#define SENSOR_BEGINS 0xffffffffu
+
 /* With texts: those of the set, in order. */
 struct sensor_text_record {
     struct sensor_event_record record;
