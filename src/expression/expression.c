@@ -303,6 +303,15 @@ static int read_unary(struct c_reader *reader, struct c_expression **ret_node)
                 return -ENOMEM;
             c_reader_next(reader);
         }
+        if (node == NULL && c_reader_is(reader, "sizeof")) {
+            if ((node = add_node(reader, C_SIZEOF)) == NULL)
+                return -ENOMEM;
+            c_reader_next(reader);
+            if (c_reader_is(reader, "(") && read_cast(reader, &node->type)) {
+                *place = node;
+                return 0;
+            }
+        }
         if (node == NULL && c_reader_is(reader, "(") && read_cast(reader, &type)) {
             if ((node = add_node(reader, C_CAST)) == NULL)
                 return -ENOMEM;
@@ -404,7 +413,7 @@ int c_expression_each_name(const struct c_expression *expression,
 {
     int result = 0;
 
-    if (expression == NULL)
+    if (expression == NULL || expression->kind == C_SIZEOF)
         return 0;
     if (expression->kind == C_NAME)
         return variable(context, expression->name);

@@ -23,6 +23,7 @@ enum c_kind {
     C_DEREFERENCE,
     C_ADDRESS,
     C_CAST,
+    C_SIZEOF, /* of left; NULL: of the type */
     C_PLUS,
     C_NEGATE,
     C_NOT,
@@ -65,7 +66,7 @@ struct c_expression {
     uint64_t number;           /* C_NUMBER */
     bool is_unsigned, is_long; /* C_NUMBER: its type, also by its size */
     double real;
-    struct c_type type; /* C_CAST */
+    struct c_type type; /* C_CAST, C_SIZEOF */
 };
 
 #define C_EXPRESSION_SIZE_MOST    4096 /* bytes of its text */

@@ -239,6 +239,33 @@ static int compile_cast(struct compiler *compiler, const struct c_expression *no
     return result;
 }
 
+/* What is measured is not read. */
+static int compile_sizeof(struct compiler *compiler, const struct c_expression *node, unsigned to,
+                          struct operand *ret_operand)
+{
+    uint32_t count = compiler->code->count;
+    struct operand operand = {0};
+    int result = 0;
+
+    if (node->left != NULL)
+        result = compile_node(compiler, node->left, to, &operand);
+    else if ((operand.type = type_of_cast(compiler->program, &node->type, &result)) == NULL)
+        return result == -ENOENT ? compile_problem(compiler, node, result,
+                                                   "the program has no type '%s'", node->type.name)
+                                 : no_memory(compiler);
+    compiler->code->count = count;
+    if (node->left != NULL && result < 0)
+        return result;
+    if (operand.bit_size > 0 || operand.type->kind == TYPE_UNTYPED || operand.type->size == 0)
+        return compile_problem(compiler, node, -EINVAL, "%s has no size that is known",
+                               type_name(compiler->program, operand.type));
+    *ret_operand = (struct operand){.type = &type_unsigned_long};
+    return compile_step(compiler, node,
+                        (struct sensor_step){.operation = STEP_CONSTANT,
+                                             .to = (uint8_t)to,
+                                             .constant = (int64_t)operand.type->size});
+}
+
 /* Makes a register 0 or 1. */
 static int compile_truth(struct compiler *compiler, const struct c_expression *node, unsigned to,
                          bool negated)
@@ -374,6 +401,8 @@ static int compile_node(struct compiler *compiler, const struct c_expression *no
         return compile_address(compiler, node, to, ret_operand);
     case C_CAST:
         return compile_cast(compiler, node, to, ret_operand);
+    case C_SIZEOF:
+        return compile_sizeof(compiler, node, to, ret_operand);
     case C_NOT:
         *ret_operand = (struct operand){.type = &type_int};
         return compile_truth(compiler, node->left, to, true);
