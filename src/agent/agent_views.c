@@ -14,8 +14,10 @@
 #include <string.h>
 
 #define BATCH_BYTES 400000u /* of one notice, about */
-#define SAID_MOST   50000u  /* what waits: then values are dropped */
-#define PENDING     2u      /* notices on their way: what happens meanwhile goes together */
+#define SAID_MOST   50000u  /* what waits: then values are dropped ... */
+#define SAID_ALL                                                                                   \
+    (2 * SAID_MOST) /* ... and then even what becomes of rows, which is said again later */
+#define PENDING 2u  /* notices on their way: what happens meanwhile goes together */
 #define BEAT_SLOW                                                                                  \
     500000000 /* ns: how often it says that all has been said, if nothing is compared with others */
 
@@ -34,9 +36,18 @@ struct agent_views {
 
 /* ---- what happens ---- */
 
+static void drop(struct agent_views *views, json_t *what)
+{
+    json_decref(what);
+    views->dropped++;
+    views->lacks = true;
+}
+
 static void say_one(struct agent_views *views, json_t *what)
 {
-    if (what != NULL)
+    if (json_array_size(views->said) >= SAID_ALL)
+        drop(views, what);
+    else if (what != NULL)
         json_array_append_new(views->said, what);
 }
 
@@ -46,9 +57,7 @@ static void say_values(struct agent_views *views, json_t *what)
         say_one(views, what);
         return;
     }
-    json_decref(what);
-    views->dropped++;
-    views->lacks = true;
+    drop(views, what);
 }
 
 static json_t *values_of(struct agent_views *views, uint32_t row, const struct view_value *values)
@@ -126,6 +135,20 @@ static size_t size_of(json_t *what)
                                                     ? 6 * json_string_length(member)
                                                     : 24;
     return size;
+}
+
+static uint64_t count_values(json_t *said)
+{
+    uint64_t count = 0;
+    size_t i;
+    json_t *what;
+
+    json_array_foreach(said, i, what)
+    {
+        const char *word = json_string_value(json_array_get(what, 0));
+        count += strcmp(word, "record") == 0 || strcmp(word, "result") == 0;
+    }
+    return count;
 }
 
 /* The first of them, as many as a notice takes. */
@@ -265,7 +288,7 @@ int agent_views_end(struct agent *agent, json_t *params, json_t **ret_result,
     (void)problem;
     if (agent->views != NULL) {
         resident_count(agent->views->resident, &counts);
-        counts.unsent = json_array_size(agent->views->said) + agent->views->dropped;
+        counts.unsent = count_values(agent->views->said) + agent->views->dropped;
     }
     agent_views_free(agent->views);
     agent->views = NULL;

@@ -135,18 +135,34 @@ static int open_trace(struct live_feed *feed, const char *name, struct problem *
     return 0;
 }
 
+static bool has_records(const char *path)
+{
+    char file[PATH_MAX];
+    struct stat status;
+
+    snprintf(file, sizeof(file), "%.*s/metadata", PATH_MAX - 16, path);
+    bool described = stat(file, &status) == 0;
+    snprintf(file, sizeof(file), "%.*s/control", PATH_MAX - 16, path);
+    return described && stat(file, &status) == 0 && status.st_size > 0;
+}
+
 /* One that is still recorded is followed, and then all are. Copies may come packet by packet. */
 static int open_traces(struct live_feed *feed, struct problem *problem)
 {
     size_t count = feed->options.trace_count;
-    bool grows = count == 0;
+    const char *const *traces = feed->options.traces;
+    bool grows = count == 0, joins = feed->options.folder != NULL;
     int result = 0;
 
     for (size_t i = 0; result == 0 && i < count; i++)
-        grows |= is_being_recorded(feed->options.traces[i], problem, &result);
+        if (joins && !has_records(traces[i]))
+            grows = true; /* it has just begun, and joins later */
+        else
+            grows |= is_being_recorded(traces[i], problem, &result);
     feed->kind = grows ? FEED_GROWING : FEED_FINISHED;
     for (size_t i = 0; result == 0 && i < count; i++)
-        result = open_trace(feed, feed->options.traces[i], problem);
+        if (!joins || has_records(traces[i]))
+            result = open_trace(feed, traces[i], problem);
     return result;
 }
 
@@ -158,17 +174,6 @@ static bool is_open(const struct live_feed *feed, const char *path)
         if (strcmp(feed->names[i], path) == 0)
             return true;
     return false;
-}
-
-static bool has_records(const char *path)
-{
-    char file[PATH_MAX];
-    struct stat status;
-
-    snprintf(file, sizeof(file), "%.*s/metadata", PATH_MAX - 16, path);
-    bool described = stat(file, &status) == 0;
-    snprintf(file, sizeof(file), "%.*s/control", PATH_MAX - 16, path);
-    return described && stat(file, &status) == 0 && status.st_size > 0;
 }
 
 bool live_feed_is_of_job(const char *trace, const char *job)

@@ -237,6 +237,8 @@ static void took_begin(void *context, struct remote_host *remote, int error, int
     (void)result;
     host->hosts->waiting--;
     host->begun = error == 0;
+    if (host->begun)
+        central_said(host->hosts->central, host->link, clock_now(CLOCK_REALTIME));
     if (error < 0)
         failed(host->hosts, error, line);
 }
@@ -287,6 +289,8 @@ static void took_begin_again(void *context, struct remote_host *remote, int erro
         if (!host->lost)
             lose(host);
     }
+    if (error == 0)
+        central_said(host->hosts->central, host->link, clock_now(CLOCK_REALTIME));
     if (remote->state == REMOTE_READY && error != -EREMOTEIO) /* else it has refused */
         view_host_return(host);
 }

@@ -82,5 +82,6 @@ void gate_let_pass(struct gate *gate)
 
 void gate_set_ahead(struct gate *gate, int64_t ahead)
 {
-    gate->ahead = ahead;
+    if (ahead != gate->known) /* else what gate_let_pass has found counts */
+        gate->ahead = gate->known = ahead;
 }

@@ -19,6 +19,7 @@ struct gate {
     bool holds;
     bool ended;
     int64_t until;     /* wall clock, ns since 1970 */
+    int64_t known;     /* what gate_set_ahead was told last */
     int64_t ahead;     /* ns that its wall clock is taken to be ahead of the others' */
     uint64_t heard;    /* CLOCK_MONOTONIC: when it last had a record, or was made; ... */
     uint64_t held_for; /* ... and since when it holds this one; 0: none */

@@ -288,7 +288,8 @@ static void describe_whole(struct live *live, uint64_t time, struct live_snapsho
     snapshot->reader = clock_now(CLOCK_PROCESS_CPUTIME_ID);
     snapshot->reader_new = snapshot->reader - (before == NULL ? live->reader : before->reader);
     if (snapshot->length == 0 && before != NULL && !snapshot->last)
-        snapshot->length = snapshot->real; /* nothing has come: rates are 0 */
+        snapshot->length =
+            snapshot->real; /* nothing has come: rates are 0; or the time was put right */
     snapshot->communication = now;
     live->taken_at = real;
     live->taken_records = live->records;

@@ -136,6 +136,11 @@ void central_note(struct central *central, const char *line)
         central->calls.note(central->calls.context, line);
 }
 
+void central_finish(struct central *central)
+{
+    central_take_held(central, NULL);
+}
+
 /* ---- changes and questions from outside ---- */
 
 int central_turn(struct central *central, uint32_t view, bool on)
@@ -241,12 +246,12 @@ void central_answer(struct central *central, uint32_t row, uint32_t entity, uint
 }
 
 void central_each_row(const struct central *central, uint32_t view,
-                      void (*each)(void *context, const char *name, bool active,
+                      void (*each)(void *context, const char *name, bool active, bool unknown,
                                    const struct view_value *values),
                       void *context)
 {
     for (size_t i = 0; i < central->row_count; i++)
         if (central->rows[i] != NULL && central->rows[i]->view == view)
             each(context, central->rows[i]->name, central->rows[i]->active,
-                 central->rows[i]->values);
+                 central->rows[i]->unknown, central->rows[i]->values);
 }

@@ -59,7 +59,7 @@ int central_read(struct central *central, const struct view_entity *entity, cons
 
 /* Calls `each` for each row of a view that lives. */
 void central_each_row(const struct central *central, uint32_t view,
-                      void (*each)(void *context, const char *name, bool active,
+                      void (*each)(void *context, const char *name, bool active, bool unknown,
                                    const struct view_value *values),
                       void *context);
 
@@ -92,6 +92,9 @@ void central_said(struct central *central, int link, uint64_t until);
 
 /* So many values of it will never come. Rows with its values are unknown until central_said. */
 void central_dropped(struct central *central, int link, uint64_t count);
+
+/* Evaluates what still waits: nothing more will come. */
+void central_finish(struct central *central);
 
 /* Looks who is late: call it from time to time. */
 void central_settle(struct central *central);

@@ -52,6 +52,7 @@ static void unbind_entity(struct central_row *row, uint32_t entity)
 {
     if (row->bound[entity] == 0)
         return;
+    central_take_held(row->central, row);
     central_store_row(row);
     if ((row->linked & 1u << entity) != 0)
         central_step(row->central, row->links[entity],

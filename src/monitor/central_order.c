@@ -17,6 +17,7 @@
 #include <string.h>
 
 #define PATIENCE     2000000000u /* ns */
+#define AHEAD_MOST   1000000000u /* ns: later nobody can have said something */
 #define WAITING_MOST 500000u     /* records; then the earliest does not wait any longer */
 
 /* A record that waits for others of an earlier time. */
@@ -117,9 +118,9 @@ static struct waiting *copy_of(uint32_t row, uint32_t entity, uint64_t time,
     return record;
 }
 
-static void take_first(struct central *central)
+static void take_first(struct central *central, struct central_order *order)
 {
-    struct waiting *first = pop(&central->order);
+    struct waiting *first = pop(order);
 
     central_take_record(central, first->row, first->entity, first->time, first->values,
                         first->count);
@@ -143,35 +144,62 @@ bool central_hold(struct central_row *row, uint32_t entity, uint64_t time,
     }
     record->number = order->pushed++;
     push(order, record);
-    if (order->count > WAITING_MOST)
-        take_first(central);
     return true;
 }
 
-/* Up to when all machines have said all. */
-static uint64_t said_by_all(const struct central *central)
+/* Up to when the machines whose values are compared have said all; `ret_slowest`: who has said least, -1: nobody is waited for. */
+static uint64_t said_by_all(const struct central *central, int *ret_slowest)
 {
     uint64_t until = UINT64_MAX;
 
-    for (int i = 0; i < central->link_count; i++)
-        if (central->order.links[i].tells && !central->order.links[i].late &&
-            central->order.links[i].until < until)
-            until = central->order.links[i].until;
+    *ret_slowest = -1;
+    for (size_t i = 0; i < central->row_count; i++) {
+        const struct central_row *row = central->rows[i];
+        for (size_t k = 0; row != NULL && is_ordered(row) && k < row->opened_count; k++) {
+            const struct order_link *of = &central->order.links[row->opened[k]];
+            if (of->late || of->until >= until)
+                continue;
+            until = of->until;
+            *ret_slowest = row->opened[k];
+        }
+    }
     return until;
+}
+
+void central_take_held(struct central *central, const struct central_row *row)
+{
+    struct central_order *order = &central->order, of_row = {0};
+    size_t kept = 0;
+
+    of_row.heap = calloc(order->count + 1, sizeof(*of_row.heap));
+    if (of_row.heap == NULL) {
+        central_out_of_memory(central);
+        return;
+    }
+    for (size_t i = 0; i < order->count; i++)
+        if (row == NULL || order->heap[i]->row == row->number)
+            push(&of_row, order->heap[i]);
+        else
+            order->heap[kept++] = order->heap[i];
+    order->count = 0;
+    for (size_t i = 0; i < kept; i++)
+        push(order, order->heap[i]);
+    while (of_row.count > 0)
+        take_first(central, &of_row);
+    free(of_row.heap);
 }
 
 /* ---- machines that are late ---- */
 
-static void note_late(struct central *central, int link)
+static void note(struct central *central, int link, const char *text)
 {
-    char line[256];
+    char line[256], dropped[80] = "";
+    struct order_link *of = &central->order.links[link];
 
-    if (central->order.links[link].late)
-        snprintf(line, sizeof(line),
-                 "%s: what it says comes over %u s late: views with its values are unknown",
-                 central->links[link].machine, PATIENCE / 1000000000u);
-    else
-        snprintf(line, sizeof(line), "%s: it is in time again", central->links[link].machine);
+    if (!of->late && of->dropped > 0)
+        snprintf(dropped, sizeof(dropped), "; %" PRIu64 " values were dropped", of->dropped);
+    of->dropped = of->late ? of->dropped : 0;
+    snprintf(line, sizeof(line), "%s: %s%s", central->links[link].machine, text, dropped);
     central->calls.note(central->calls.context, line);
 }
 
@@ -191,10 +219,10 @@ static void mark_rows(struct central *central, uint64_t time)
             central_set_unknown(central->rows[i], central_is_unknown(central->rows[i]), time);
 }
 
-static void set_late(struct central *central, int link, bool late, uint64_t time)
+static void set_late(struct central *central, int link, const char *why, uint64_t time)
 {
-    central->order.links[link].late = late;
-    note_late(central, link);
+    central->order.links[link].late = why != NULL;
+    note(central, link, why != NULL ? why : "its values arrive in time again");
     mark_rows(central, time);
 }
 
@@ -202,38 +230,54 @@ void central_settle(struct central *central)
 {
     struct central_order *order = &central->order;
     uint64_t now = clock_now(CLOCK_REALTIME);
+    int slowest;
 
     for (int i = 0; i < central->link_count; i++)
         if (order->links[i].tells && !order->links[i].late && now > order->links[i].until &&
             now - order->links[i].until > PATIENCE)
-            set_late(central, i, true, order->links[i].until);
-    uint64_t until = said_by_all(central);
+            set_late(central, i,
+                     "its values arrive more than 2 s late: views that use them are unknown",
+                     order->links[i].until);
+    if (order->count == 0)
+        return;
+    uint64_t until = said_by_all(central, &slowest);
+    if (order->count > WAITING_MOST && slowest >= 0) {
+        set_late(central, slowest,
+                 "too many values of other machines wait for its own: views that use these are "
+                 "unknown",
+                 order->links[slowest].until);
+        until = said_by_all(central, &slowest);
+    }
     while (order->count > 0 && order->heap[0]->time <= until)
-        take_first(central);
+        take_first(central, order);
 }
 
 void central_said(struct central *central, int link, uint64_t until)
 {
     struct order_link *of = &central->order.links[link];
 
+    uint64_t now = clock_now(CLOCK_REALTIME);
+
     of->tells = true;
-    if (until > of->until)
+    if (until > now + AHEAD_MOST)
+        until = now + AHEAD_MOST;
+    if (until > of->until || of->until > now + AHEAD_MOST) /* else a clock was set back */
         of->until = until;
     central_settle(central);
-    if (of->late && clock_now(CLOCK_REALTIME) < of->until + PATIENCE)
-        set_late(central, link, false, of->until);
+    if (of->late && now < of->until + PATIENCE)
+        set_late(central, link, NULL, of->until);
 }
 
 void central_dropped(struct central *central, int link, uint64_t count)
 {
-    char line[256];
+    struct order_link *of = &central->order.links[link];
 
-    snprintf(line, sizeof(line),
-             "%s: %" PRIu64 " values were dropped: they came faster than they could be sent",
-             central->links[link].machine, count);
-    central->calls.note(central->calls.context, line);
-    if (central->order.links[link].tells && !central->order.links[link].late)
-        set_late(central, link, true, central->order.links[link].until);
+    of->dropped += count;
+    if (!of->late)
+        set_late(central, link,
+                 "its values come faster than they can be sent, and some are dropped: views that "
+                 "use them are unknown",
+                 of->until);
 }
 
 void central_order_forget(struct central *central, int link)

@@ -50,9 +50,10 @@ struct central_row {
 };
 
 struct order_link {
-    bool tells;     /* up to when it has said all */
-    bool late;      /* that was long ago */
-    uint64_t until; /* wall clock, ns */
+    bool tells;       /* up to when it has said all */
+    bool late;        /* that was long ago */
+    uint64_t until;   /* wall clock, ns */
+    uint64_t dropped; /* values, since it is late */
 };
 
 /* Values that wait for those of other machines: central_order.c. */
@@ -151,6 +152,9 @@ bool central_hold(struct central_row *row, uint32_t entity, uint64_t time,
 
 /* Whether a machine with a share of the row is late. */
 bool central_is_unknown(const struct central_row *row);
+
+/* Evaluates what waits of a row now, in order. NULL: of all rows. */
+void central_take_held(struct central *central, const struct central_row *row);
 
 /* The link is lost. */
 void central_order_forget(struct central *central, int link);

@@ -8,12 +8,14 @@
  */
 #include "monitor/collector.h"
 
+#include "event/event.h"
 #include "sensor/sensor.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* A running program, for all collections of its process. */
 struct program {
@@ -53,11 +55,21 @@ struct sensing {
     struct sensor_counts closed; /* of sensors that are gone */
 };
 
+/* Whether pids here are those of the kernel: not in a container. */
+static bool has_own_pids(void)
+{
+    struct stat own;
+
+    return stat("/proc/self/ns/pid", &own) == 0 && own.st_ino == INITIAL_PID_NAMESPACE;
+}
+
 static void listen_for(void *self, collect_ended *ended, collect_begun *begun, void *context)
 {
     struct sensing *sensing = self;
 
     sensing->begun = begun;
+    if (begun != NULL && sensing->sensors != NULL && has_own_pids())
+        (void)sensors_tell_beginnings(sensing->sensors, NULL); /* else processes are found later */
     sensing->ended = ended;
     sensing->ended_context = context;
 }
@@ -498,9 +510,6 @@ int collector_sensors_new(struct collector *ret_collector, struct problem *probl
         return problem_set(problem, -ENOMEM, "out of memory for sensors");
     if (sensors_open(0, &sensing->sensors, &sensing->problem) < 0)
         sensing->sensors = NULL; /* values can still be read */
-    else
-        (void)sensors_tell_beginnings(sensing->sensors,
-                                      &sensing->problem); /* else they are found later */
     *ret_collector = (struct collector){.self = sensing,
                                         .listen = listen_for,
                                         .has = has,

@@ -79,11 +79,13 @@ struct listing {
     const struct view *view;
 };
 
-static void list_row(void *context, const char *name, bool active, const struct view_value *values)
+static void list_row(void *context, const char *name, bool active, bool unknown,
+                     const struct view_value *values)
 {
     struct listing *listing = context;
-    json_t *row = json_pack("{s:b}", "active", active), *shown = json_object();
-    json_t *list = wire_values(values, active ? listing->view->target_count : 0);
+    json_t *row = json_pack("{s:o}", "active", unknown ? json_null() : json_boolean(active));
+    json_t *list = wire_values(values, active && !unknown ? listing->view->target_count : 0);
+    json_t *shown = json_object();
 
     if (name[0] != '\0')
         json_object_set_new(row, "row", json_string(name));
@@ -124,10 +126,16 @@ static int do_counts(struct control_lines *lines, json_t *params, json_t **ret_r
     const struct {
         const char *key;
         uint64_t count;
-    } collected[] = {{"hits", counts.hits},        {"records", counts.records},
-                     {"refused", counts.refused},  {"lost", counts.lost},
-                     {"reads", counts.reads},      {"unread", counts.unread},
-                     {"filtered", counts.filtered}};
+    } collected[] = {{"hits", counts.hits},
+                     {"records", counts.records},
+                     {"refused", counts.refused},
+                     {"lost", counts.lost},
+                     {"reads", counts.reads},
+                     {"unread", counts.unread},
+                     {"filtered", counts.filtered},
+                     {"late_starts", counts.late_starts},
+                     {"latest_start", counts.latest_start},
+                     {"unseen", counts.unseen}};
     /* other machines say what they have counted only at the end */
     for (size_t i = 0; monitor_collects(lines->monitor) && i < ARRAY_SIZE(collected); i++)
         json_object_set_new(*ret_result, collected[i].key,

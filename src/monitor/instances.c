@@ -157,12 +157,18 @@ int instances_define(struct instances *instances, const char *text, struct probl
 
 /* ---- processes ---- */
 
+/* Names of processes are cut. */
+static bool is_name(const char *comm, const char *program)
+{
+    return strncasecmp(comm, program, COMM_SIZE - 1) == 0 &&
+           (strlen(program) < COMM_SIZE || strlen(comm) == COMM_SIZE - 1);
+}
+
 static bool is_program(pid_t pid, const char *comm, const char *program)
 {
     char path[4096];
 
-    if (strncasecmp(comm, program, COMM_SIZE - 1) == 0 &&
-        (strlen(program) < COMM_SIZE || strlen(comm) == COMM_SIZE - 1))
+    if (is_name(comm, program))
         return true;
     if (!process_program(pid, path, sizeof(path)))
         return false;
@@ -176,10 +182,10 @@ bool instances_is_named(const struct instances *instances, const char *comm)
         const struct object *object = &instances->objects[i];
         bool own =
             object->pid_count == 0 && object->program_count == 0 && object->builtin == VIEW_PROGRAM;
-        if (own && strncasecmp(comm, object->name, COMM_SIZE - 1) == 0)
+        if (own && is_name(comm, object->name))
             return true;
         for (size_t k = 0; k < object->program_count; k++)
-            if (strncasecmp(comm, object->programs[k], COMM_SIZE - 1) == 0)
+            if (is_name(comm, object->programs[k]))
                 return true;
     }
     return false;

@@ -247,6 +247,7 @@ int monitor_work(struct monitor *monitor, struct problem *problem)
 
 void monitor_finish(struct monitor *monitor, uint64_t most)
 {
+    central_finish(monitor->central);
     notifier_finish(monitor->notifier, most);
 }
 

@@ -42,9 +42,23 @@ void resident_note(struct resident *resident, const char *format, ...)
     resident->calls.note(resident->calls.context, line);
 }
 
+static struct begun *find_begun(struct resident *resident, pid_t pid)
+{
+    for (size_t i = 0; i < resident->begun_count; i++) {
+        struct begun *begun = &resident->begun_list[(resident->begun_first + i) % BEGUN_MOST];
+        if (begun->pid == pid)
+            return begun;
+    }
+    return NULL;
+}
+
 static void appeared(void *context, const struct instance_seen *seen)
 {
     struct resident *resident = context;
+    struct begun *begun = find_begun(resident, seen->pid);
+
+    if (begun != NULL)
+        begun->seen = true;
 
     resident->calls.appeared(resident->calls.context, seen);
 }
@@ -66,16 +80,6 @@ static void process_ended(void *context, pid_t pid)
         resident->gone[resident->gone_count++] = pid;
     else
         resident_note(resident, "out of memory: process %d may have begun another program", pid);
-}
-
-static struct begun *find_begun(struct resident *resident, pid_t pid)
-{
-    for (size_t i = 0; i < resident->begun_count; i++) {
-        struct begun *begun = &resident->begun_list[(resident->begun_first + i) % BEGUN_MOST];
-        if (begun->pid == pid)
-            return begun;
-    }
-    return NULL;
 }
 
 /* The oldest make room. */
@@ -103,16 +107,20 @@ static void count_start(struct resident *resident, const struct begun *begun)
 static void process_begun(void *context, pid_t pid, const char *name, uint64_t time)
 {
     struct resident *resident = context;
-
-    if (!instances_is_named(resident->instances, name))
-        return;
     struct begun *begun = find_begun(resident, pid);
+
+    if (!instances_is_named(resident->instances, name)) {
+        if (begun != NULL) /* it executes another program */
+            begun->seen = true;
+        return;
+    }
     if (begun == NULL)
         begun = add_begun(resident, pid);
     else if (begun->time == 0 && begun->on > time) /* it was found earlier than this was heard */
         count_start(resident, &(struct begun){pid, time, begun->on});
     begun->time = time;
-    resident->scan = 0;
+    if (resident->scan > resident->scanned + SCAN_LEAST)
+        resident->scan = resident->scanned + SCAN_LEAST;
 }
 
 /* Those that have ended before they were found; others are kept for as long as finding one takes. */
@@ -123,9 +131,9 @@ static void look_at_begun(struct resident *resident, uint64_t now)
     resident->begun_count = 0;
     for (size_t i = 0; i < count; i++) {
         const struct begun begun = resident->begun_list[(resident->begun_first + i) % BEGUN_MOST];
-        bool lives = instances_lives(resident->instances, begun.pid);
+        bool seen = begun.seen || begun.on != 0 || instances_lives(resident->instances, begun.pid);
         uint64_t since = begun.time != 0 ? begun.time : begun.on;
-        if (!lives && begun.on == 0 && kill(begun.pid, 0) < 0 && errno == ESRCH)
+        if (!seen && kill(begun.pid, 0) < 0 && errno == ESRCH)
             resident->unseen++;
         else if (now < since + BEGUN_FOR)
             resident->begun_list[(resident->begun_first + resident->begun_count++) % BEGUN_MOST] =
@@ -163,7 +171,8 @@ static int watch_collector(struct resident *resident, size_t index)
     struct epoll_event event = {.events = EPOLLIN};
     int descriptor = collector->descriptor(collector->self);
 
-    collector->listen(collector->self, process_ended, process_begun, resident);
+    collector->listen(collector->self, process_ended,
+                      resident->options.file->object_count > 0 ? process_begun : NULL, resident);
     return descriptor < 0 || epoll_ctl(resident->epoll, EPOLL_CTL_ADD, descriptor, &event) == 0
                ? 0
                : -errno;
@@ -410,8 +419,11 @@ static void bind(struct part *part, pid_t pid)
                       problem.text);
     else if (part_is_wanted(part))
         part_switch_on(part);
+    struct begun *begun = find_begun(part->share->resident, pid);
     if (part->on && part->how.traced)
         note_start(part->share->resident, pid);
+    else if (begun != NULL && part->share->plan.parts[part->entity].collection != VIEW_SAMPLED)
+        begun->seen = false; /* it may have ended meanwhile */
 }
 
 /* Here the views may be the central monitor's, whose constant has changed already. */
@@ -484,14 +496,21 @@ bool resident_feeds(const struct resident *resident)
 
 void resident_refresh(struct resident *resident)
 {
-    for (size_t i = 0; i < resident->share_capacity; i++)
-        for (size_t k = 0; resident->shares[i] != NULL && k < VIEW_ENTITIES_MOST; k++) {
-            struct part *part = &resident->shares[i]->parts[k];
-            if (!part->on)
+    uint64_t wall = clock_now(CLOCK_REALTIME);
+
+    for (size_t i = 0; i < resident->share_capacity; i++) {
+        struct share *share = resident->shares[i];
+        for (size_t k = 0; share != NULL && k < VIEW_ENTITIES_MOST; k++) {
+            if (!share->parts[k].on)
                 continue;
-            part->first = true;
-            part_read(part);
+            share->parts[k].first = true;
+            part_read(&share->parts[k]);
         }
+        if (share != NULL && share->monitor != NULL &&
+            view_monitor_repeat(share->monitor, wall) < 0)
+            resident_note(resident, "out of memory for a row of view %s",
+                          resident_view(share)->name);
+    }
 }
 
 int resident_descriptor(const struct resident *resident)
@@ -574,6 +593,7 @@ int resident_work(struct resident *resident, struct problem *problem)
     forget_gone(resident);
     if (resident->scan <= now) {
         learn_wall(resident);
+        resident->scanned = now;
         result = instances_look(resident->instances, problem);
         look_at_begun(resident, now);
         note_refused(resident);

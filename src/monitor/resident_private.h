@@ -5,6 +5,7 @@
 
 #include "monitor/resident.h"
 
+#define SCAN_LEAST      5000000u    /* ns between two at least */
 #define SCAN_EVERY      250000000u  /* ns between two looks for instances */
 #define SCAN_SOON       10000000u   /* while the monitor is young, or a program is beginning */
 #define SCAN_SOON_UNTIL 1000000000u /* ns */
@@ -52,6 +53,7 @@ struct share {
 struct begun {
     pid_t pid;
     uint64_t time; /* CLOCK_MONOTONIC, ns; 0: that was not heard yet */
+    bool seen;     /* it became an instance, or is none */
     uint64_t on;   /* when its first sensor was on; 0: not yet */
 };
 
@@ -67,7 +69,7 @@ struct resident {
     struct share **shares; /* by row; NULL: none here */
     size_t share_capacity;
     int epoll;
-    uint64_t begun, scan, next;
+    uint64_t begun, scan, scanned, next;
     uint64_t until; /* CLOCK_MONOTONIC: up to when collectors have handed over all */
     int64_t wall;   /* what turns CLOCK_MONOTONIC into the wall clock */
     uint64_t filtered, reads, unread;

@@ -123,6 +123,13 @@ static int find_returns(struct sensor_program *program, const char *name, struct
                         struct problem *problem)
 {
     size_t kept = 0;
+
+    if (program_is_go(
+            program)) /* the kernel changes the return address, which Go looks for when it moves a stack */
+        return problem_set(problem, -ENOTSUP,
+                           "process %d is a program of Go, which would crash where a function "
+                           "returns to a sensor; give a line",
+                           program->pid);
     int result = find_function(program, name, places, problem);
 
     if (result < 0)

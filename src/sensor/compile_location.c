@@ -156,7 +156,7 @@ static int add_indexed(struct location *location, const Dwarf_Op *operation, boo
     Dwarf_Addr value;
 
     if (dwarf_getlocation_attr(location->attribute, operation, &attribute) != 0 ||
-        dwarf_formaddr(&attribute, &value) != 0)
+        (address ? dwarf_formaddr(&attribute, &value) : dwarf_formudata(&attribute, &value)) != 0)
         return unknown(location, "has a location that is not understood");
     if (address)
         location->in_memory = true;

@@ -294,14 +294,15 @@ static int compile_unknown(struct compiler *compiler, const struct c_expression 
     char text[NEAREST_TEXT_SIZE];
     Dwarf_Addr bias;
     bool described = dwfl_module_getdwarf(compiler->program->modules[0], &bias) != NULL;
+    const char *missing = units_missing(compiler->program->modules[0]);
 
     nearest_text(nearest, "", text);
-    if (compile_is_elsewhere(compiler, name))
-        return -ENOENT;
-    return compile_problem(compiler, name, -ENOENT, "process %d has no variable '%s'%s%s%s",
-                           compiler->program->pid, name->name,
-                           compiler->place == NULL ? "" : " here", text,
-                           described ? "" : "; its program has no debug information, only symbols");
+    return compile_problem(
+        compiler, name, -ENOENT, "process %d has no variable '%s'%s%s%s%s%s",
+        compiler->program->pid, name->name, compiler->place == NULL ? "" : " here", text,
+        described ? "" : "; its program has no debug information, only symbols",
+        missing == NULL ? "" : "; it may be described in a file that is not there: ",
+        missing == NULL ? "" : missing);
 }
 
 /* A C++ reference stands for what it refers to. */
@@ -340,33 +341,13 @@ static int compile_program_variable(struct compiler *compiler, const struct c_ex
     if (result == -EEXIST)
         return compile_problem(
             compiler, name, -EINVAL,
-            "several files have a variable '%s': %s; use a place in the one that "
-            "is meant",
+            "several files or namespaces have a variable '%s': %s; use a place in the one that "
+            "is meant, or write its namespace",
             name->name, others);
     result = compile_variable(compiler, name, &lookup, to, ret_operand);
     if (result == 0)
         result = follow_reference(compiler, name, to, ret_operand);
     return result < 0 ? result : 1;
-}
-
-/* Whether it is a program of Go, whose variables are called PACKAGE.NAME. */
-static bool is_go(const struct compiler *compiler)
-{
-    Elf_Scn *section = NULL;
-    Dwarf_Addr bias;
-    Elf *elf = dwfl_module_getelf(compiler->program->modules[0], &bias);
-    size_t names;
-
-    if (elf == NULL || elf_getshdrstrndx(elf, &names) != 0)
-        return false;
-    while ((section = elf_nextscn(elf, section)) != NULL) {
-        GElf_Shdr header;
-        const char *name =
-            gelf_getshdr(section, &header) == NULL ? NULL : elf_strptr(elf, names, header.sh_name);
-        if (name != NULL && strcmp(name, ".go.buildinfo") == 0)
-            return true;
-    }
-    return false;
 }
 
 int compile_dotted_name(struct compiler *compiler, const struct c_expression *member, unsigned to,
@@ -375,7 +356,7 @@ int compile_dotted_name(struct compiler *compiler, const struct c_expression *me
     struct nearest nearest = {.typed = member->name, .length = SIZE_MAX};
     char text[256];
 
-    if (member->left->kind != C_NAME || !is_go(compiler))
+    if (member->left->kind != C_NAME || !program_is_go(compiler->program))
         return 0;
     snprintf(text, sizeof(text), "%s.%s", member->left->name, member->name);
     const struct c_expression name = {.kind = C_NAME, .at = member->left->at, .name = text};

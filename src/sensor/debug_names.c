@@ -62,23 +62,29 @@ bool units_of_address(Dwfl_Module *module, uint64_t address, Dwarf_Die *ret_unit
     return false;
 }
 
-int scopes_of_address(Dwarf_Die *parent, Dwarf_Addr address, Dwarf_Die **ret_scopes)
+static int scopes_within(Dwarf_Die *parent, Dwarf_Addr address, unsigned depth,
+                         Dwarf_Die **ret_scopes)
 {
     Dwarf_Die child;
     int count = dwarf_getscopes(parent, address, ret_scopes);
 
-    if (count > 1 || dwarf_child(parent, &child) != 0)
+    if (count > 1 || depth == LOOKUP_NAMESPACES || dwarf_child(parent, &child) != 0)
         return count;
     do {
         if (dwarf_tag(&child) != DW_TAG_namespace)
             continue;
         free(*ret_scopes);
         *ret_scopes = NULL;
-        count = scopes_of_address(&child, address, ret_scopes);
+        count = scopes_within(&child, address, depth + 1, ret_scopes);
         if (count > 1)
             return count;
     } while (dwarf_siblingof(&child, &child) == 0);
     return count;
+}
+
+int scopes_of_address(Dwarf_Die *unit, Dwarf_Addr address, Dwarf_Die **ret_scopes)
+{
+    return scopes_within(unit, address, 0, ret_scopes);
 }
 
 /* ---- all that stands at the top ---- */
@@ -171,6 +177,7 @@ struct variable_search {
     const char *name;
     Dwarf_Die *unit;
     struct lookup found;
+    const char *linkage; /* of what was found; NULL: none */
     struct nearest *nearest;
     unsigned rank;  /* of what was found: 0: nothing, 1: static, 2: global, 3: of the unit */
     unsigned count; /* of that rank */
@@ -239,6 +246,24 @@ static bool is_variable(const struct lookup *lookup, const char *name, const cha
            (is_within(lookup, wanted) || is_declared_within(&die, wanted));
 }
 
+static const char *linkage_of(Dwarf_Die *die)
+{
+    Dwarf_Attribute attribute;
+
+    return dwarf_attr_integrate(die, DW_AT_linkage_name, &attribute) == NULL
+               ? NULL
+               : dwarf_formstring(&attribute);
+}
+
+/* "x" may be app::x and other::x. */
+static bool is_another(const struct variable_search *search, Dwarf_Die *die)
+{
+    const char *linkage = linkage_of(die);
+
+    return strcmp(linkage == NULL ? "" : linkage, search->linkage == NULL ? "" : search->linkage) !=
+           0;
+}
+
 static int check_variable(void *context, struct lookup *lookup)
 {
     struct variable_search *search = context;
@@ -259,7 +284,7 @@ static int check_variable(void *context, struct lookup *lookup)
     bool own =
         search->unit != NULL && dwarf_dieoffset(search->unit) == dwarf_dieoffset(&lookup->unit);
     unsigned rank = own ? 3 : external ? 2 : 1;
-    if (rank == search->rank && rank == 1) {
+    if (rank == search->rank && (rank == 1 || (rank == 2 && is_another(search, &lookup->die)))) {
         search->count++;
         note_other(search, &lookup->unit);
     }
@@ -267,6 +292,7 @@ static int check_variable(void *context, struct lookup *lookup)
         search->rank = rank;
         search->count = 1;
         search->found = *lookup;
+        search->linkage = linkage_of(&lookup->die);
         search->others[0] = '\0';
         note_other(search, &lookup->unit);
     }

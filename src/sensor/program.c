@@ -320,3 +320,22 @@ int sensor_program_descriptor(const struct sensor_program *program)
 {
     return program->process;
 }
+
+bool program_is_go(const struct sensor_program *program)
+{
+    Elf_Scn *section = NULL;
+    Dwarf_Addr bias;
+    Elf *elf = dwfl_module_getelf(program->modules[0], &bias);
+    size_t names;
+
+    if (elf == NULL || elf_getshdrstrndx(elf, &names) != 0)
+        return false;
+    while ((section = elf_nextscn(elf, section)) != NULL) {
+        GElf_Shdr header;
+        const char *name =
+            gelf_getshdr(section, &header) == NULL ? NULL : elf_strptr(elf, names, header.sh_name);
+        if (name != NULL && strcmp(name, ".go.buildinfo") == 0)
+            return true;
+    }
+    return false;
+}

@@ -33,6 +33,9 @@ bool program_memory(const struct sensor_program *program, uint64_t address, void
 /* As sensor_program_state, without a look at libraries: 0, -ESRCH or -ESTALE. */
 int program_check(const struct sensor_program *program, struct problem *problem);
 
+/* Whether it is a program of Go, whose variables are called PACKAGE.NAME, and whose stacks move. */
+bool program_is_go(const struct sensor_program *program);
+
 const char *program_module_name(Dwfl_Module *module);
 
 #endif

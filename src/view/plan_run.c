@@ -157,12 +157,12 @@ static bool holds(struct view_monitor *monitor)
     return view_holds(monitor->conditions->predicate, look_known, monitor) == VIEW_TRUE;
 }
 
-/* Reports what has changed. */
-static int evaluate(struct view_monitor *monitor, uint64_t time)
+/* Reports what has changed, or (`repeats`) what is. */
+static int evaluate(struct view_monitor *monitor, uint64_t time, bool repeats)
 {
     const struct view *view = monitor->conditions->view;
     struct view_value targets[VIEW_REFERENCES_MOST];
-    bool active = holds(monitor), edge = active != monitor->active, changed = edge;
+    bool active = holds(monitor), edge = active != monitor->active, changed = edge || repeats;
 
     monitor->active = active;
     for (size_t i = 0; active && i < view->target_count; i++) {
@@ -198,5 +198,10 @@ int view_monitor_record(struct view_monitor *monitor, uint32_t entity, uint64_t 
     monitor->entities[entity].fresh = true;
     monitor->entities[entity].time = time;
     trigger(monitor);
-    return evaluate(monitor, time);
+    return evaluate(monitor, time, false);
+}
+
+int view_monitor_repeat(struct view_monitor *monitor, uint64_t time)
+{
+    return evaluate(monitor, time, true);
 }

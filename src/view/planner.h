@@ -229,6 +229,9 @@ struct view_monitor *view_monitor_new(const struct view_conditions *conditions,
                                       const struct view_monitor_calls *calls);
 void view_monitor_free(struct view_monitor *monitor);
 
+/* Calls `changed` with what the row is, though it has not changed: the earlier call may not have been heard. */
+int view_monitor_repeat(struct view_monitor *monitor, uint64_t time);
+
 /* Values of an instance have come, which were true at `time` there. `look` gives them, by reference. Texts are
  * copied. Returns 0 or -ENOMEM. */
 int view_monitor_record(struct view_monitor *monitor, uint32_t entity, uint64_t time,

@@ -45,7 +45,7 @@ shows() {
         skip "$2: each picture has the rate of the requests" "the copies had pauses of over $most ms"
         return
     fi
-    check_equal "$2: dpm top ends with the traces" 0 "$(cat "$1.status")"
+    check_equal "$2: dpm top ends with the traces" 0 "$(cat "$1.status" "$1.err")"
     check "$2: each picture has the rate of the requests" are_right "$1" "$3"
 }
 
