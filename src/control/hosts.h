@@ -14,13 +14,13 @@
 #define DPM_HOSTS_H
 
 #include "conduct/conduct.h"
-#include "control/hosts_copies.h"
 #include "control/hosts_live.h"
 #include "control/hosts_options.h"
 #include "control/hosts_session.h"
-#include "control/hosts_store.h"
+#include "control/hosts_storing.h"
 #include "control/progress.h"
 #include "control/recording_command.h"
+#include "filter/filter.h"
 #include "recorder/process_tree.h"
 
 #include <sys/types.h>
@@ -61,10 +61,9 @@ struct hosts {
     struct conduct *conduct;
     struct metered_host *list; /* in the order of the command line */
     size_t count;
-    struct hosts_copies *copies;
-    char told[512]; /* the last problem of the copies */
-    bool full;      /* a copy has its largest size */
-    bool shows;     /* records and processes are asked for, to be shown */
+    struct hosts_storing storing;
+    bool changed; /* what is kept for the next controller, and not stored yet */
+    bool shows;   /* records and processes are asked for, to be shown */
     struct progress progress;
     struct hosts_live live;
     bool lines_failed;      /* of JSON; was said */

@@ -89,7 +89,7 @@ static void record(struct hosts *hosts, uint64_t began)
     uint64_t duration = how_long(wanted);
 
     hosts->shows = true;
-    while (conduct_interrupts(hosts->conduct) == 0 && !hosts->full &&
+    while (conduct_interrupts(hosts->conduct) == 0 && !hosts->storing.full &&
            hosts_recording(hosts) > hosts_idle(hosts)) {
         uint64_t now = clock_now(CLOCK_MONOTONIC), spent = now > began ? now - began : 0;
         if (spent >= duration)
@@ -137,7 +137,7 @@ static int acquire(struct hosts *hosts)
     begun.time = clock_now(CLOCK_MONOTONIC);
     tell_begin(hosts, &begun);
     record(hosts, begun.time);
-    int status = hosts_end(hosts) < 0 || hosts->full ? EXIT_FAILURE : EXIT_SUCCESS;
+    int status = hosts_end(hosts) < 0 || hosts->storing.full ? EXIT_FAILURE : EXIT_SUCCESS;
     if (hosts_report(hosts, &problem) < 0)
         status = command_error("%s", problem.text);
     return status;

@@ -29,6 +29,13 @@
 int remote_session_attach(const char *session, struct fabric_server **ret_server,
                           struct problem *problem);
 
+/* What the controller of a session of this user has kept (fabric_kept), also at a site's server. The caller owns *ret_kept. Errors,
+ * with a line in `problem`: -ENOENT: there is no such session. */
+int remote_kept(const char *session, json_t **ret_kept, struct problem *problem);
+
+/* Whether there is such a session of this user: 0, or -ENOENT with a line in `problem` that names those there are. */
+int remote_session_find(const char *session, char folder[PATH_MAX], struct problem *problem);
+
 /* A session of this user on this machine. */
 struct remote_session {
     char name[FABRIC_NAME_MOST + 1];
@@ -84,7 +91,7 @@ struct remote_options {
     const char *rsh;     /* the remote shell's command; several words, with quotes; REMOTE_RSH */
     const char *dpm;     /* the program's name on the other machines; REMOTE_DPM */
     uint64_t disk_bytes; /* that the session's server may store; 0: the server's default */
-    /* A site's server instead of one of the session's own; NULL: all of these. */
+    /* A site's server instead of one of the session's own; NULL: all of these. A session that is attached to knows them. */
     const char *url;               /* fabric_options */
     const char *credentials;       /* a file: the controller's and its filter's */
     const char *agent_credentials; /* a file: the agents', handed to them; NULL: the same */
@@ -119,8 +126,12 @@ void remote_end(struct remote *remote);
 /* Whether this is a name of this machine: "localhost", or what it calls itself. */
 bool remote_is_here(const char *name);
 
-/* The user `FABRIC_FILTER` of the session, for another thread. */
-int remote_open_filter(struct remote *remote, struct fabric **ret_fabric, struct problem *problem);
+/* The session's name. */
+const char *remote_session_name(const struct remote *remote);
+
+/* How a site's server is reached: "url", "credentials", "agent_credentials", "authorities", as of remote_options, with whole paths.
+ * NULL: the session has a server of its own. */
+json_t *remote_site_words(const struct remote *remote);
 
 /* The session's folder on this machine, of mode 0700; it goes with the session. */
 const char *remote_folder(const struct remote *remote);

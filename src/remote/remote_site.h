@@ -12,15 +12,22 @@
 #include "remote/remote.h"
 
 struct remote_site {
-    char *url, *credentials;
+    json_t *words;                 /* as of remote_site_words */
+    const char *url, *credentials; /* of these */
     struct fabric_secrets of_agents;
     char authorities[FABRIC_AUTHORITIES_SIZE]; /* "": none of its own */
     char tls_name[FABRIC_HOST_SIZE];           /* "": without encryption */
 };
 
-/* Reads the files that the options name. Errors, with a line in `problem`. */
-int remote_site_new(const struct remote_options *options, struct remote_site **ret_site,
-                    struct problem *problem);
+/* What the options say, for the session's next controller: FOLDER/site.json. */
+json_t *remote_site_describe(const struct remote_options *options);
+int remote_site_store(json_t *words, const char *folder, struct problem *problem);
+
+/* What an earlier controller has stored there; NULL: nothing. */
+json_t *remote_site_load(const char *folder);
+
+/* Takes over the words. Reads the files that they name. Errors, with a line in `problem`. */
+int remote_site_new(json_t *words, struct remote_site **ret_site, struct problem *problem);
 void remote_site_free(struct remote_site *site); /* NULL is allowed */
 
 /* Connects as the controller or, `machine` not NULL, under the name of a machine. */

@@ -80,7 +80,7 @@ static void name_sessions(char *text, size_t size)
         closedir(folder);
 }
 
-int session_folder_find(const char *session, char path[PATH_MAX], struct problem *problem)
+int remote_session_find(const char *session, char path[PATH_MAX], struct problem *problem)
 {
     char others[256];
     struct stat status;
@@ -99,7 +99,7 @@ int remote_session_attach(const char *session, struct fabric_server **ret_server
                           struct problem *problem)
 {
     char path[PATH_MAX], file[PATH_MAX + 16];
-    int result = session_folder_find(session, path, problem);
+    int result = remote_session_find(session, path, problem);
 
     if (result < 0)
         return result;

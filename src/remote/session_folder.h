@@ -11,9 +11,6 @@
  * `problem`; -EEXIST: there is one. */
 int session_folder_make(const char *session, char path[PATH_MAX], struct problem *problem);
 
-/* Finds the folder of a session. -ENOENT: there is none; the line names those there are. */
-int session_folder_find(const char *session, char path[PATH_MAX], struct problem *problem);
-
 /* Becomes the session's one controller, as long as the descriptor that is returned is open. -EBUSY: another process is. */
 int session_folder_lock(const char *session, const char *path, struct problem *problem);
 
