@@ -348,12 +348,14 @@ int hosts_record(struct hosts *hosts, struct problem *problem)
     int result = hosts_rules_check(hosts->recorder.options->recording.rules, problem);
 
     if (result == 0)
-        result = hosts_storing_begin(hosts, &hosts->storing.process, problem);
+        result = hosts_keep(hosts, problem);
+    if (result == 0)
+        result = hosts_storing_begin(hosts, problem);
     if (result < 0)
         return result;
     result = hosts_ask(hosts, "recording.open", open_params, opened, problem);
     hosts_say_common_notes(hosts);
-    return result;
+    return result < 0 ? result : hosts_keep(hosts, problem);
 }
 
 static void resumed(struct hosts *hosts, struct metered_host *host, json_t *result)
@@ -373,10 +375,11 @@ static json_t *name_recording(struct hosts *hosts, struct metered_host *host)
 
 int hosts_resume(struct hosts *hosts, struct problem *problem)
 {
-    int result = hosts_storing_begin(hosts, &hosts->storing.process, problem);
-
-    return result < 0 ? result
-                      : hosts_ask(hosts, "recording.state", name_recording, resumed, problem);
+    hosts_kept_take(hosts);
+    int result = hosts_storing_begin(hosts, problem);
+    if (result == 0)
+        result = hosts_ask(hosts, "recording.state", name_recording, resumed, problem);
+    return result < 0 ? result : hosts_keep(hosts, problem);
 }
 
 size_t hosts_recording(const struct hosts *hosts)
@@ -463,6 +466,7 @@ static void work(void *context)
     if (hosts->storing.state == NULL && !hosts->storing.runs)
         return;
     hosts_storing_step(hosts);
+    hosts_keep_step(hosts);
     if (hosts->shows && progress_due(&hosts->progress))
         show_recording(hosts);
     hosts_rules_step(hosts);

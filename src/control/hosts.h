@@ -14,9 +14,9 @@
 #define DPM_HOSTS_H
 
 #include "conduct/conduct.h"
+#include "control/hosts_kept.h"
 #include "control/hosts_live.h"
 #include "control/hosts_options.h"
-#include "control/hosts_session.h"
 #include "control/hosts_storing.h"
 #include "control/progress.h"
 #include "control/recording_command.h"
@@ -62,8 +62,13 @@ struct hosts {
     struct metered_host *list; /* in the order of the command line */
     size_t count;
     struct hosts_storing storing;
-    bool changed; /* what is kept for the next controller, and not stored yet */
-    bool shows;   /* records and processes are asked for, to be shown */
+    uint64_t until;      /* of what acquires for a while: ns since 1970; 0: without end */
+    bool changed;        /* what is kept for the next controller, and not stored yet */
+    uint64_t kept;       /* when that was stored; 0: it was not yet */
+    uint64_t kept_heard; /* and what had been heard then */
+    /* the processes that it has started, as of kept_process_json; NULL: none */
+    json_t *(*processes)(const struct hosts *hosts);
+    bool shows; /* records and processes are asked for, to be shown */
     struct progress progress;
     struct hosts_live live;
     bool lines_failed;      /* of JSON; was said */

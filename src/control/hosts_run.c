@@ -35,7 +35,7 @@ static void end_part(struct running *running, struct part *part, int status)
 {
     if (part->ended)
         return;
-    part->ended = true;
+    part->ended = running->hosts->changed = true;
     part->status = status;
     part->ended_at = clock_now(CLOCK_MONOTONIC);
     if (running->failed == 0)
@@ -197,14 +197,42 @@ static int begin(struct running *running, struct problem *problem)
     if (result == -ENOENT) /* a file for the session; not the command */
         result = -EIO;
     if (result == 0)
-        result = hosts_session_store(hosts, "run", 0, problem);
-    if (result == 0)
         result = hosts_record(hosts, problem);
     if (result == 0)
         result = make_parts(running, problem);
     if (result == 0)
         result = create_all(running, problem);
-    return result == 0 ? start_all(running, problem) : result;
+    if (result == 0)
+        result = hosts_keep(hosts, problem);
+    if (result == 0)
+        result = start_all(running, problem);
+    hosts->changed = true;
+    return result;
+}
+
+/* For the next controller. */
+static json_t *describe(const struct hosts *hosts)
+{
+    const struct running *running = hosts->context;
+    json_t *all = json_array();
+
+    for (size_t i = 0; i < running->count; i++) {
+        const struct part *part = &running->list[i];
+        const char *slash = strrchr(part->command[0], '/');
+        const struct kept_process process = {
+            .name = slash == NULL ? part->command[0] : slash + 1,
+            .pid = part->pid,
+            .machine = part->host->remote->name,
+            .state = part->ended     ? "killed"
+                     : part->started ? "running"
+                                     : "new",
+            .begun = part->started,
+            .status = part->status,
+        };
+        if (part->pid != 0)
+            json_array_append_new(all, kept_process_json(&process));
+    }
+    return all;
 }
 
 /* ---- until it ends ---- */
@@ -282,6 +310,7 @@ int hosts_run(const struct hosts_options *options, const struct recording_comman
         .context = &running,
         .all_or_none = true,
         .happens = take_event,
+        .processes = describe,
         .interrupted = pass_signal,
     };
     sigset_t old_mask;

@@ -17,7 +17,6 @@
 #define SECOND     1000000000ULL /* ns */
 #define LIVES      (5 * SECOND)  /* a filter that ends sooner ... */
 #define SHORT_MOST 3             /* ... so often would end again */
-#define BEFORE_MS  30000 /* for the filter of an earlier controller, which ends without it */
 #define REAP_MS    5000
 #define LINE_MOST  (16u << 20)
 
@@ -89,12 +88,9 @@ static int start(struct hosts *hosts, struct problem *problem)
     return result;
 }
 
-int hosts_storing_begin(struct hosts *hosts, const struct filter_process *before,
-                        struct problem *problem)
+int hosts_storing_begin(struct hosts *hosts, struct problem *problem)
 {
-    for (int waited = 0; filter_process_alive(before) && waited < BEFORE_MS; waited += 20)
-        conduct_step(hosts->conduct, 20);
-    filter_process_end(before);
+    filter_process_end(&hosts->storing.process);
     return start(hosts, problem);
 }
 

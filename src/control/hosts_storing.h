@@ -36,9 +36,8 @@ struct hosts_storing {
     bool full;            /* a copy has its largest size */
 };
 
-/* Starts the filter. `before`: of an earlier controller, which is waited for. Errors have a line in `problem`. */
-int hosts_storing_begin(struct hosts *hosts, const struct filter_process *before,
-                        struct problem *problem);
+/* Starts the filter, in place of that of an earlier controller. Errors have a line in `problem`. */
+int hosts_storing_begin(struct hosts *hosts, struct problem *problem);
 
 /* Reads what the filter says. Starts it again if it has ended. */
 void hosts_storing_step(struct hosts *hosts);

@@ -9,7 +9,7 @@
 
 int command_filter(struct jobs *jobs, const struct job_command *command)
 {
-    struct job_filter *filter = NULL;
+    struct kept_filter *filter = NULL;
     struct problem problem;
 
     if (command->count > 0) {
@@ -18,7 +18,8 @@ int command_filter(struct jobs *jobs, const struct job_command *command)
             return jobs_error(jobs, "%s", problem.text);
         bool here = filters_are_here(filter);
         jobs_print(jobs, "filter %s created: process %d, stores in %s%s%s", filter->name,
-                   filter->pid, here ? "" : filter->machine, here ? "" : ":", filter->folder);
+                   filter->process.pid, here ? "" : filter->machine, here ? "" : ":",
+                   filter->folder);
         if (filter->files[0] != NULL && strcmp(filter->program, "filter") == 0)
             jobs_print(jobs, "note: filter %s: the records describe themselves; %s is not needed",
                        filter->name, filter->files[0]);
@@ -29,8 +30,8 @@ int command_filter(struct jobs *jobs, const struct job_command *command)
     }
     jobs_print(jobs, "%-8s %-16s %-16s %s", "process", "name", "machine", "stores in");
     for (size_t i = 0; i < jobs->filter_count; i++)
-        jobs_print(jobs, "%-8d %-16s %-16s %s%s", jobs->filters[i]->pid, jobs->filters[i]->name,
-                   jobs->filters[i]->machine, jobs->filters[i]->folder,
+        jobs_print(jobs, "%-8d %-16s %-16s %s%s", jobs->filters[i]->process.pid,
+                   jobs->filters[i]->name, jobs->filters[i]->machine, jobs->filters[i]->folder,
                    filters_alive(jobs->filters[i]) ? "" : "  (ended)");
     return 0;
 }
@@ -55,7 +56,7 @@ int command_newjob(struct jobs *jobs, const struct job_command *command)
 {
     const char *name = command->words[0];
     const char *wanted = command->count > 1 ? command->words[1] : "default";
-    struct job_filter *filter = jobs_find_filter(jobs, wanted);
+    struct kept_filter *filter = jobs_find_filter(jobs, wanted);
     struct problem problem;
 
     if (jobs_find(jobs, name) != NULL)

@@ -303,7 +303,7 @@ static int execute(struct jobs *jobs, const struct job_file *file, enum file_key
 /* A filter that was created earlier keeps the rules that it began with: whether they are those of the file. */
 static int check_filter(struct jobs *jobs, const struct job_file *file)
 {
-    const struct job_filter *filter = jobs_find_filter(jobs, file->filter);
+    const struct kept_filter *filter = jobs_find_filter(jobs, file->filter);
     const struct file_line *line = find_line(file, FILE_RULES);
     char **words = NULL, path[PATH_MAX] = "";
 

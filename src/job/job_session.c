@@ -143,7 +143,7 @@ int jobs_machine(struct jobs *jobs, const char *name, struct job_machine **ret_m
 
 static int begin(struct jobs *jobs, struct problem *problem)
 {
-    struct job_filter *filter;
+    struct kept_filter *filter;
     json_t *kept = NULL;
     int result = fabric_kept(conduct_fabric(jobs->conduct), &kept, problem);
 
@@ -175,14 +175,12 @@ static int begin(struct jobs *jobs, struct problem *problem)
 int jobs_open(const struct job_options *options, struct jobs **ret_jobs, struct problem *problem)
 {
     struct jobs *jobs = calloc(1, sizeof(*jobs));
-    struct fabric_server *server = NULL;
     int result = jobs == NULL ? problem_set(problem, -ENOMEM, "out of memory") : 0;
+    char folder[PATH_MAX];
 
     /* one that exists, even if its server does not run now */
-    if (result == 0 && options->attach && !options->either) {
-        result = remote_session_attach(options->session, &server, problem);
-        fabric_server_detach(server);
-    }
+    if (result == 0 && options->attach && !options->either)
+        result = remote_session_find(options->session, folder, problem);
     if (result < 0) {
         free(jobs);
         return result;
@@ -226,9 +224,7 @@ static void free_all(struct jobs *jobs)
         free(jobs->machines[i]);
     }
     for (size_t i = 0; i < jobs->filter_count; i++) {
-        free(jobs->filters[i]->program);
-        free(jobs->filters[i]->files[0]);
-        free(jobs->filters[i]->files[1]);
+        kept_filter_done(jobs->filters[i]);
         free(jobs->filters[i]);
     }
     while (jobs->count > 0)
@@ -249,6 +245,7 @@ void jobs_close(struct jobs *jobs)
         fclose(jobs->sink);
     json_decref(jobs->used);
     json_decref(jobs->reach);
+    json_decref(jobs->recording);
     free_all(jobs);
     free(jobs->session);
     free(jobs);
