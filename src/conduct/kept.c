@@ -133,12 +133,12 @@ static json_t *or_empty(json_t *array)
 
 json_t *kept_session_json(const struct kept_session *session)
 {
-    json_t *all = json_pack(
-        "{s:i, s:i, s:I, s:O, s:O, s:b, s:o, s:o, s:o, s:o}", "next_job", (int)session->next_job,
-        "next_filter", (int)session->next_filter, "heard", (json_int_t)session->heard, "used",
-        session->used, "reach", session->reach, "warned", session->warned, "filters",
-        or_empty(session->filters), "machines", or_empty(session->machines), "notes",
-        session->notes == NULL ? json_object() : session->notes, "lines", or_empty(session->lines));
+    json_t *all = json_pack("{s:i, s:i, s:I, s:O, s:O, s:b, s:o, s:o, s:O, s:o}", "next_job",
+                            (int)session->next_job, "next_filter", (int)session->next_filter,
+                            "heard", (json_int_t)session->heard, "used", session->used, "reach",
+                            session->reach, "warned", session->warned, "filters",
+                            or_empty(session->filters), "machines", or_empty(session->machines),
+                            "notes", session->notes, "lines", or_empty(session->lines));
 
     if (session->recording != NULL)
         json_object_set(all, "recording", session->recording);

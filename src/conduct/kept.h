@@ -73,9 +73,9 @@ struct kept_session {
     unsigned next_job, next_filter;
     uint64_t heard;
     bool warned;
-    json_t *used, *reach;                       /* objects */
-    json_t *filters, *machines, *notes, *lines; /* taken over; NULL: none */
-    json_t *recording;                          /* NULL: it is none of run and acquire */
+    json_t *used, *reach, *notes;       /* objects */
+    json_t *filters, *machines, *lines; /* taken over; NULL: none */
+    json_t *recording;                  /* NULL: it is none of run and acquire */
 };
 
 json_t *kept_session_json(const struct kept_session *session);

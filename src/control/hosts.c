@@ -158,7 +158,7 @@ static int add_hosts(struct hosts *hosts, struct problem *problem)
             return result;
         if (remote->context != NULL)
             continue; /* it has several commands */
-        hosts->list[hosts->count] = (struct metered_host){.remote = remote, .said = json_object()};
+        hosts->list[hosts->count] = (struct metered_host){.remote = remote};
         remote->context = &hosts->list[hosts->count++];
     }
     return 0;
@@ -413,19 +413,16 @@ uint64_t hosts_processes(const struct hosts *hosts)
 
 /* ---- while it goes on ---- */
 
-static void take_state(void *context, struct remote_host *remote, int error, int code,
-                       json_t *result, const char *line)
+static void take_state(void *context, struct remote_host *remote, const struct remote_reply *reply)
 {
     struct metered_host *host = remote->context;
 
     (void)context;
-    (void)code;
-    (void)line;
-    if (error < 0)
+    if (reply->error < 0)
         return;
-    host->records = (uint64_t)json_integer_value(json_object_get(result, "records"));
-    host->lost = (uint64_t)json_integer_value(json_object_get(result, "lost"));
-    host->processes = (uint64_t)json_integer_value(json_object_get(result, "processes"));
+    host->records = (uint64_t)json_integer_value(json_object_get(reply->result, "records"));
+    host->lost = (uint64_t)json_integer_value(json_object_get(reply->result, "lost"));
+    host->processes = (uint64_t)json_integer_value(json_object_get(reply->result, "processes"));
 }
 
 static void ask_states(struct hosts *hosts)

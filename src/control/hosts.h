@@ -42,7 +42,6 @@ struct metered_host {
     bool arrived;    /* all of it is stored, as far as it was sent */
     uint64_t until;  /* what is stored goes up to here, ns since 1970; 0: not known */
     json_t *notes;   /* on its recording, not said yet; or NULL */
-    json_t *said;    /* those that were: as of notice_note_once */
     /* the version of the rules that it has, and that was sent last ... */
     uint32_t rules_told, rules_sent;
     bool rules_asked;  /* ... whose answer is to come */

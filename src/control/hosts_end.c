@@ -229,7 +229,5 @@ void hosts_done(struct hosts *hosts)
     else if (hosts->folder[0] != '\0')
         rmdir(hosts->folder); /* only if nothing was recorded */
     conduct_close(hosts->conduct);
-    for (size_t i = 0; i < hosts->count; i++)
-        json_decref(hosts->list[i].said);
     free(hosts->list);
 }

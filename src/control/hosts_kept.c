@@ -42,16 +42,6 @@ static json_t *reach_json(const struct hosts_options *options)
     return reach;
 }
 
-static json_t *notes_json(const struct hosts *hosts)
-{
-    json_t *notes = json_object();
-
-    for (size_t i = 0; i < hosts->count; i++)
-        if (json_object_size(hosts->list[i].said) > 0)
-            json_object_set(notes, hosts->list[i].remote->name, hosts->list[i].said);
-    return notes;
-}
-
 static json_t *machines_json(const struct hosts *hosts, bool recording)
 {
     json_t *machines = json_array();
@@ -79,7 +69,7 @@ static json_t *session_json(const struct hosts *hosts)
                                                  .reach = reach,
                                                  .filters = filters,
                                                  .machines = machines_json(hosts, false),
-                                                 .notes = notes_json(hosts),
+                                                 .notes = conduct_notes(hosts->conduct),
                                                  .recording = recording});
     json_decref(used);
     json_decref(reach);
@@ -132,36 +122,6 @@ void hosts_keep_step(struct hosts *hosts)
 }
 
 /* ---- reading ---- */
-
-static int find_session(const char *name)
-{
-    struct remote_session *list = NULL;
-    struct problem problem;
-    ssize_t count = remote_sessions(&list, &problem);
-    char names[400] = "";
-    size_t used = 0;
-    bool found = false, controlled = false;
-
-    if (count < 0)
-        return command_error("%s", problem.text);
-    for (ssize_t i = 0; i < count && !found; i++) {
-        found = strcmp(list[i].name, name) == 0;
-        controlled = list[i].controlled;
-        if (found)
-            break;
-        if (used + 80 < sizeof(names))
-            used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s%s",
-                                     used == 0 ? "; there are: " : ", ", list[i].name,
-                                     list[i].controlled ? " (its dpm runs)" : "");
-    }
-    free(list);
-    if (!found)
-        return command_error("there is no session '%s' of yours on this machine%s", name,
-                             used == 0 ? "; there is none at all" : names);
-    return controlled
-               ? command_error("session %s has a dpm that runs; it need not be attached to", name)
-               : -1;
-}
 
 static int take_hosts(json_t *names, struct hosts_options *options)
 {
@@ -231,10 +191,13 @@ int hosts_kept_load(const char *command, struct hosts_options *options,
                     struct recording_command_options *recorder, uint64_t *ret_until)
 {
     struct problem problem;
-    int result = find_session(options->attach);
+    char folder[PATH_MAX];
 
-    if (result >= 0)
-        return result;
+    if (remote_session_find(options->attach, folder, &problem) < 0)
+        return command_error("%s", problem.text);
+    if (remote_session_controlled(folder))
+        return command_error("session %s has a dpm that runs; it need not be attached to",
+                             options->attach);
     if (recorder->recording.trace != NULL)
         return command_usage_error(command,
                                    "--attach: the traces stay where they are; leave out -o");
@@ -247,12 +210,9 @@ int hosts_kept_load(const char *command, struct hosts_options *options,
 void hosts_kept_take(struct hosts *hosts)
 {
     json_t *session = json_object_get(hosts->options->loaded, "session");
-    json_t *notes = json_object_get(session, "notes");
     struct kept_filter filter;
 
-    for (size_t i = 0; i < hosts->count; i++)
-        json_object_update(hosts->list[i].said,
-                           json_object_get(notes, hosts->list[i].remote->name));
+    json_object_update(conduct_notes(hosts->conduct), json_object_get(session, "notes"));
     if (kept_filter_read(filter_of(hosts->options), &filter) == 0)
         hosts->storing.process = filter.process;
     kept_filter_done(&filter);

@@ -88,18 +88,14 @@ bool parts_has_input(void)
     return !isatty(STDIN_FILENO) || tcgetpgrp(STDIN_FILENO) == getpgrp();
 }
 
-static void sent(void *context, struct remote_host *host, int error, int code, json_t *result,
-                 const char *line)
+static void sent(void *context, struct remote_host *host, const struct remote_reply *reply)
 {
     struct part_input *input = context;
 
     (void)host;
-    (void)code;
-    (void)result;
-    (void)line;
     input->waiting = false;
-    input->again = error == 0 ? 0 : clock_now(CLOCK_MONOTONIC) + AGAIN_AFTER;
-    if (error == 0) {
+    input->again = reply->error == 0 ? 0 : clock_now(CLOCK_MONOTONIC) + AGAIN_AFTER;
+    if (reply->error == 0) {
         input->size = 0;
         input->open = !input->reached;
     }

@@ -76,17 +76,6 @@ static void take_event(struct hosts *hosts, struct metered_host *host,
         take_ended(running, part, &event->notice->end);
 }
 
-static void ignore_answer(void *context, struct remote_host *host, int error, int code,
-                          json_t *result, const char *line)
-{
-    (void)context;
-    (void)host;
-    (void)error;
-    (void)code;
-    (void)result;
-    (void)line;
-}
-
 /* The first signal is for the processes, the second for dpm. */
 static void pass_signal(struct hosts *hosts, int signal)
 {
@@ -97,7 +86,7 @@ static void pass_signal(struct hosts *hosts, int signal)
         if (part->started && !part->ended)
             remote_call(conduct_remote(hosts->conduct), part->host->remote, "process.signal",
                         json_pack("{s:i, s:i}", "pid", (int)part->pid, "signal", signal), 10000,
-                        ignore_answer, NULL);
+                        NULL, NULL);
     }
 }
 

@@ -51,16 +51,6 @@ static json_t *machines_json(const struct jobs *jobs)
     return machines;
 }
 
-static json_t *notes_json(const struct jobs *jobs)
-{
-    json_t *notes = json_object();
-
-    for (size_t i = 0; i < jobs->machine_count; i++)
-        if (json_object_size(jobs->machines[i]->notes) > 0)
-            json_object_set(notes, jobs->machines[i]->name, jobs->machines[i]->notes);
-    return notes;
-}
-
 static json_t *session_json(const struct jobs *jobs)
 {
     json_t *filters = json_array();
@@ -75,7 +65,7 @@ static json_t *session_json(const struct jobs *jobs)
                                                     .reach = jobs->reach,
                                                     .filters = filters,
                                                     .machines = machines_json(jobs),
-                                                    .notes = notes_json(jobs),
+                                                    .notes = conduct_notes(jobs->conduct),
                                                     .lines = lines_json(jobs),
                                                     .recording = jobs->recording});
 }
@@ -178,19 +168,6 @@ static int read_machines(struct jobs *jobs, json_t *machines, struct problem *pr
     return 0;
 }
 
-static void read_notes(struct jobs *jobs, json_t *kept)
-{
-    const char *name;
-    json_t *notes;
-
-    json_object_foreach(kept, name, notes)
-    {
-        struct job_machine *machine = jobs_name_machine(jobs, name);
-        if (machine != NULL)
-            json_object_update(machine->notes, notes);
-    }
-}
-
 void jobs_reach(struct jobs *jobs, json_t *kept)
 {
     const struct {
@@ -225,7 +202,7 @@ static int read_session(struct jobs *jobs, json_t *kept, struct problem *problem
     json_object_update(jobs->used, used);
     jobs->recording = json_incref(json_object_get(kept, "recording"));
     result = read_machines(jobs, json_object_get(kept, "machines"), problem);
-    read_notes(jobs, json_object_get(kept, "notes"));
+    json_object_update(conduct_notes(jobs->conduct), json_object_get(kept, "notes"));
     json_array_foreach(filters, i, one)
     {
         if (result == 0)
@@ -367,8 +344,7 @@ int jobs_resume(struct jobs *jobs, json_t *kept, struct problem *problem)
     /* Messages of the time between are delivered from the first poll on, and only for machines that were added: so all
      * jobs are read first, and all machines are added, before the first one is waited for. */
     for (size_t i = 0; result == 0 && i < jobs->machine_count; i++)
-        result = remote_add(conduct_remote(jobs->conduct), jobs->machines[i]->name,
-                            &jobs->machines[i]->host, problem);
+        result = jobs_add_host(jobs, jobs->machines[i], problem);
     for (size_t i = 0; result == 0 && i < jobs->machine_count; i++)
         connect_again(jobs, jobs->machines[i], problem);
     if (result == 0) {

@@ -18,7 +18,6 @@
 struct job_machine {
     char *name; /* as in commands; this machine's own name for any name it has */
     struct remote_host *host;
-    json_t *notes;   /* printed already in this session: as of notice_note_once */
     bool has_agent;  /* it was reached, now or by an earlier controller */
     bool distrusted; /* its agent has said what makes no sense, and that was printed */
     bool unsure;     /* its agent may know of other states than we do */
@@ -94,9 +93,6 @@ struct jobs {
 void jobs_happen(void *context, const struct conduct_event *event);
 void jobs_work(void *context);
 
-/* NULL: there is none. */
-struct job_machine *jobs_machine_of(const struct jobs *jobs, const struct remote_host *host);
-
 /* Prints a result: into the sink. */
 void jobs_print(struct jobs *jobs, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
@@ -126,6 +122,9 @@ void jobs_distrust(struct jobs *jobs, struct job_machine *machine, const char *w
 
 /* The machine of this name, as it is; NULL: out of memory. */
 struct job_machine *jobs_name_machine(struct jobs *jobs, const char *name);
+
+/* Begins to connect to it. Errors: as of remote_add. */
+int jobs_add_host(struct jobs *jobs, struct job_machine *machine, struct problem *problem);
 
 /* The machine of this name, connected. Returns 0, or a negative errno with a line in `problem`. */
 int jobs_machine(struct jobs *jobs, const char *name, struct job_machine **ret_machine,

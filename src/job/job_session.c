@@ -79,9 +79,17 @@ static struct job_machine *new_machine(struct jobs *jobs, const char *name)
         free(machine);
         return NULL;
     }
-    machine->notes = json_object();
     jobs->machines[jobs->machine_count++] = machine;
     return machine;
+}
+
+int jobs_add_host(struct jobs *jobs, struct job_machine *machine, struct problem *problem)
+{
+    int result = remote_add(conduct_remote(jobs->conduct), machine->name, &machine->host, problem);
+
+    if (result == 0)
+        machine->host->context = machine;
+    return result;
 }
 
 static int connect_machine(struct jobs *jobs, struct job_machine *machine, struct problem *problem)
@@ -94,7 +102,7 @@ static int connect_machine(struct jobs *jobs, struct job_machine *machine, struc
     jobs_keep(jobs);
     jobs->connecting = machine->name;
     jobs->why[0] = '\0';
-    int result = remote_add(conduct_remote(jobs->conduct), machine->name, &machine->host, problem);
+    int result = jobs_add_host(jobs, machine, problem);
 
     while (result == 0 && !conduct_is_interrupted(jobs->conduct) &&
            (machine->host->state == REMOTE_STARTING || machine->host->state == REMOTE_LINKED))
@@ -220,7 +228,6 @@ static void free_all(struct jobs *jobs)
 {
     for (size_t i = 0; i < jobs->machine_count; i++) {
         free(jobs->machines[i]->name);
-        json_decref(jobs->machines[i]->notes);
         free(jobs->machines[i]);
     }
     for (size_t i = 0; i < jobs->filter_count; i++) {

@@ -36,6 +36,9 @@ int remote_kept(const char *session, json_t **ret_kept, struct problem *problem)
 /* Whether there is such a session of this user: 0, or -ENOENT with a line in `problem` that names those there are. */
 int remote_session_find(const char *session, char folder[PATH_MAX], struct problem *problem);
 
+/* Whether its controller lives. */
+bool remote_session_controlled(const char *folder);
+
 /* A session of this user on this machine. */
 struct remote_session {
     char name[FABRIC_NAME_MOST + 1];
@@ -167,12 +170,17 @@ void remote_leave_out(struct remote *remote, struct remote_host *host, const cha
 
 /* ---- calls ---- */
 
-/* `error` 0: `result` is the answer (json_incref to keep it). Else a negative errno, as of fabric_call, or -ENOTCONN:
- * the host is out; `line` says what, beginning with the host's name; `code` of JSON-RPC if it is -EREMOTEIO. */
-typedef void (*remote_answer)(void *context, struct remote_host *host, int error, int code,
-                              json_t *result, const char *line);
+struct remote_reply {
+    int error;      /* 0; or a negative errno, as of FABRIC_REPLY, or -ENOTCONN: the host is out */
+    int code;       /* of JSON-RPC, if that is -EREMOTEIO */
+    json_t *result; /* if it is 0: json_incref to keep it */
+    const char *line; /* else: why, beginning with the host's name */
+};
 
-/* Asks the agent of a host. Takes over `params` (or NULL). `answer` is called exactly once, later, within
+typedef void (*remote_answer)(void *context, struct remote_host *host,
+                              const struct remote_reply *reply);
+
+/* Asks the agent of a host. Takes over `params` (or NULL). `answer` (may be NULL) is called exactly once, later, within
  * remote_poll, unless the session is freed before. While the host is away the request waits for it, until
  * `timeout_ms` have passed. */
 void remote_call(struct remote *remote, struct remote_host *host, const char *method,
