@@ -5,7 +5,7 @@
 
 #include "agent/agent.h"
 #include "fabric/fabric.h"
-#include "fabric/relay.h"
+#include "relay/relay.h"
 #include "launch/launch.h"
 #include "recorder/acquiring.h"
 #include "recorder/recorder.h"

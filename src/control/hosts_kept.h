@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * hosts_kept.h: what is kept of a recording on several machines, for `--attach` and for `dpm job --attach`, which sees a job called
- * main. See conduct/kept.h. Private to control/.
+ * main. See conduct/session_kept.h. Private to control/.
  */
 #ifndef DPM_HOSTS_KEPT_H
 #define DPM_HOSTS_KEPT_H
 
 #include "control/hosts_options.h"
 
-#include "conduct/kept.h"
+#include "conduct/session_kept.h"
 
 struct hosts;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * job_kept.c: the state of a controller, kept by the session's server (fabric_keep), so that a later one goes on.
- * See conduct/kept.h.
+ * See conduct/session_kept.h.
  */
 #include "job/job_private.h"
 

@@ -19,7 +19,7 @@
 
 #include "base/base.h"
 #include "fabric/fabric.h"
-#include "fabric/server.h"
+#include "server/server.h"
 
 #include <limits.h>
 

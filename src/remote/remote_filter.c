@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* remote_filter.c: the connection of a filter on another machine. See remote.h. */
-#include "fabric/relay.h"
+#include "relay/relay.h"
 #include "remote/remote.h"
 #include "remote/remote_shell.h"
 

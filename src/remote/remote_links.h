@@ -6,7 +6,7 @@
 #ifndef DPM_REMOTE_LINKS_H
 #define DPM_REMOTE_LINKS_H
 
-#include "fabric/relay.h"
+#include "relay/relay.h"
 #include "remote/remote.h"
 #include "remote/remote_requests.h"
 #include "remote/remote_shell.h"

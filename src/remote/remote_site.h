@@ -8,7 +8,7 @@
 #ifndef DPM_REMOTE_SITE_H
 #define DPM_REMOTE_SITE_H
 
-#include "fabric/relay.h"
+#include "relay/relay.h"
 #include "remote/remote.h"
 
 struct remote_site {

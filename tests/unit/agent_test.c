@@ -9,8 +9,8 @@
 #include "agent/agent.h"
 #include "base/base64.h"
 #include "fabric/fabric.h"
-#include "fabric/relay.h"
-#include "fabric/server.h"
+#include "relay/relay.h"
+#include "server/server.h"
 #include "launch/launch.h"
 #include "trace/packets.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* kept.c: see kept.h. */
-#include "conduct/kept.h"
+/* session_kept.c: see session_kept.h. */
+#include "conduct/session_kept.h"
 
 #include "base/base.h"
 #include "event/event.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kept.h: what is kept of a session for the next controller (fabric_keep), whichever command began it: `dpm job`, or `dpm run` and
+ * session_kept.h: what is kept of a session for the next controller (fabric_keep), whichever command began it: `dpm job`, or `dpm run` and
  * `dpm acquire` with --host, whose recording is a job called main.
  *
  *      session   {"next_job": 3, "next_filter": 2, "heard": 812, "used": {...}, "filters": [...],
@@ -11,8 +11,8 @@
  *                 "processes": [{"name": "sort", "pid": 812, "machine": "web1", "state": "running", ...}],
  *                 "recordings": [{"machine": "web1"}]}
  */
-#ifndef DPM_KEPT_H
-#define DPM_KEPT_H
+#ifndef DPM_SESSION_KEPT_H
+#define DPM_SESSION_KEPT_H
 
 #include "conduct/filter_process.h"
 
