@@ -10,10 +10,14 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define START_MS 30000
 #define END_MS   5000
+#define REAP_MS  5000 /* for the other threads of a filter, when its first one has ended */
+
+#define STORES "filtering session" /* what it says when it does */
 
 bool filter_process_alive(const struct filter_process *process)
 {
@@ -115,7 +119,7 @@ bool filter_process_says(const struct conduct *conduct, const struct filter_proc
     while (file != NULL && fgets(text, sizeof(text), file) != NULL) {
         text[strcspn(text, "\n")] = '\0';
         snprintf(line, FILTER_LINE_SIZE, "%s", strncmp(text, "dpm: ", 5) == 0 ? text + 5 : text);
-        began = began || strstr(text, "filtering session") != NULL;
+        began = began || strstr(text, STORES) != NULL;
     }
     if (file != NULL)
         fclose(file);
@@ -160,6 +164,25 @@ int filter_process_start(struct conduct *conduct, struct filter_process *process
         conduct_step(conduct, 20);
     }
     return result;
+}
+
+int filter_process_how(const struct conduct *conduct, const struct filter_process *process,
+                       char how[FILTER_LINE_SIZE + 64])
+{
+    char line[FILTER_LINE_SIZE], end[64] = "has ended";
+    int status = -1;
+
+    if (!process_await_end(process->pid, REAP_MS, &status))
+        status = -1;
+    if (status >= 0 && WIFEXITED(status))
+        snprintf(end, sizeof(end), "ended with exit status %d", WEXITSTATUS(status));
+    else if (status >= 0)
+        snprintf(end, sizeof(end), "was killed by signal %d", WTERMSIG(status));
+    filter_process_says(conduct, process, line);
+    bool reason = line[0] != '\0' && strstr(line, STORES) == NULL;
+    snprintf(how, FILTER_LINE_SIZE + 64, "%s%s%s%s", end, reason ? " (" : "", reason ? line : "",
+             reason ? ")" : "");
+    return status;
 }
 
 void filter_process_end(const struct filter_process *process)

@@ -59,6 +59,11 @@ void filter_process_log(const struct conduct *conduct, const struct filter_proce
 bool filter_process_says(const struct conduct *conduct, const struct filter_process *process,
                          char line[FILTER_LINE_SIZE]);
 
+/* Reaps it, if it is ours, and says how it has ended: "was killed by signal 9", "ended with exit status 4 (trouble)", "has ended".
+ * Returns its status as of waitpid; negative: it is not known, as an earlier controller has started it. */
+int filter_process_how(const struct conduct *conduct, const struct filter_process *process,
+                       char how[FILTER_LINE_SIZE + 64]);
+
 /* Asks it to end, and waits a few seconds for that. */
 void filter_process_end(const struct filter_process *process);
 

@@ -2,22 +2,17 @@
 /* hosts_storing.c: see hosts_storing.h. */
 #include "control/hosts_storing.h"
 
-#include "base/process.h"
 #include "control/hosts.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #define SECOND     1000000000ULL /* ns */
 #define LIVES      (5 * SECOND)  /* a filter that ends sooner ... */
 #define SHORT_MOST 3             /* ... so often would end again */
-#define REAP_MS    5000
 #define LINE_MOST  (16u << 20)
 
 /* With --store none: pairs of files that are kept for a report that lags behind. An agent makes so many of its
@@ -195,19 +190,19 @@ static void start_again(struct hosts *hosts)
 {
     struct hosts_storing *storing = &hosts->storing;
     bool lived = clock_now(CLOCK_MONOTONIC) - storing->started >= LIVES;
+    char how[FILTER_LINE_SIZE + 64], line[sizeof(how) + 120];
     struct problem problem;
-    char why[FILTER_LINE_SIZE], line[FILTER_LINE_SIZE + 160];
 
     storing->runs = false;
     storing->short_lived = lived ? 0 : storing->short_lived + 1;
     bool again = storing->short_lived < SHORT_MOST;
-    filter_process_says(hosts->conduct, &storing->process, why);
-    snprintf(line, sizeof(line), "the filter that stores the records has ended: %s; %s", why,
+    filter_process_how(hosts->conduct, &storing->process, how);
+    snprintf(line, sizeof(line), "the filter that stores the records %s; %s", how,
              again ? "it is started again" : "nothing more is stored");
     hosts_say(hosts, NULL, line);
     storing->bytes = hosts_storing_bytes(hosts);
     if (again && start(hosts, &problem) < 0) {
-        snprintf(line, sizeof(line), "%s; nothing more is stored", problem.text);
+        snprintf(line, sizeof(line), "%.400s; nothing more is stored", problem.text);
         hosts_say(hosts, NULL, line);
     }
 }
@@ -215,7 +210,6 @@ static void start_again(struct hosts *hosts)
 void hosts_storing_step(struct hosts *hosts)
 {
     struct hosts_storing *storing = &hosts->storing;
-    int status;
 
     if (!storing->runs)
         return;
@@ -223,10 +217,8 @@ void hosts_storing_step(struct hosts *hosts)
     read_lines(storing);
     tell_problem(hosts);
     look_for_full(hosts);
-    if (alive || storing->ending)
-        return;
-    process_await_end(storing->process.pid, REAP_MS, &status);
-    start_again(hosts);
+    if (!alive && !storing->ending)
+        start_again(hosts);
 }
 
 /* ---- the end ---- */
@@ -236,15 +228,11 @@ static bool take_end(struct hosts *hosts)
 {
     struct hosts_storing *storing = &hosts->storing;
     bool complete = json_is_true(json_object_get(storing->state, "complete"));
-    char line[FILTER_LINE_SIZE];
-    int status = 0;
+    char how[FILTER_LINE_SIZE + 64];
 
     storing->runs = false;
-    if (process_await_end(storing->process.pid, REAP_MS, &status) && status == 0)
-        return complete;
-    filter_process_says(hosts->conduct, &storing->process, line);
-    if (complete)
-        command_error("%s", line);
+    if (filter_process_how(hosts->conduct, &storing->process, how) != 0 && complete)
+        command_error("the filter that stores the records %s", how);
     return complete;
 }
 
@@ -268,12 +256,12 @@ bool hosts_storing_finish(struct hosts *hosts)
 void hosts_storing_end(struct hosts *hosts)
 {
     struct hosts_storing *storing = &hosts->storing;
-    int status;
+    char how[FILTER_LINE_SIZE + 64];
 
     storing->ending = true;
     if (storing->runs) {
         filter_process_end(&storing->process);
-        process_await_end(storing->process.pid, REAP_MS, &status);
+        filter_process_how(hosts->conduct, &storing->process, how);
     }
     storing->runs = false;
     if (storing->lines >= 0)

@@ -8,7 +8,6 @@
  */
 #include "job/job_private.h"
 
-#include "base/process.h"
 #include "filter/filter.h"
 #include "rules/rules.h"
 
@@ -17,7 +16,6 @@
 #include <signal.h>
 #include <spawn.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -25,7 +23,6 @@
 #define START_MS  30000
 #define SETTLE_MS 60000
 #define REACH_MS  10000 /* for a filter to select what it has stored */
-#define REAP_MS   5000  /* for the other threads of a filter, when its first one has ended */
 
 /* ---- the process ---- */
 
@@ -176,34 +173,26 @@ static bool is_used(const struct jobs *jobs, const struct kept_filter *filter)
     return false;
 }
 
-/* `status`: of waitpid; negative: it is not known, since an earlier controller has started the program. */
-static void report_end(struct jobs *jobs, struct kept_filter *filter, int status)
+static void report_end(struct jobs *jobs, struct kept_filter *filter, int status, const char *how)
 {
-    char how[64] = "has ended", line[FILTER_LINE_SIZE];
-
-    if (status >= 0 && WIFEXITED(status))
-        snprintf(how, sizeof(how), "ended with exit status %d", WEXITSTATUS(status));
-    else if (status >= 0)
-        snprintf(how, sizeof(how), "was killed by signal %d", WTERMSIG(status));
     filter->ended = jobs->meta_changed = true;
     filter->lacks = status == 0 ? is_used(jobs, filter) : was_used(jobs, filter);
-    filter_process_says(jobs->conduct, &filter->process, line);
-    jobs_error(jobs, "filter %s %s%s%s%s; %s", filter->name, how, line[0] == '\0' ? "" : " (", line,
-               line[0] == '\0' ? "" : ")",
+    jobs_error(jobs, "filter %s %s; %s", filter->name, how,
                filter->lacks ? "what it has not stored of its jobs is lost"
                              : "no job can be stored by it any more");
 }
 
 void filters_look(struct jobs *jobs)
 {
+    char how[FILTER_LINE_SIZE + 64];
+
     for (size_t i = 0; i < jobs->filter_count; i++) {
         struct kept_filter *filter = jobs->filters[i];
         if (filter->process.pid <= 0 || filter->ended || filters_alive(filter))
             continue;
-        int status;
-        bool known = process_await_end(filter->process.pid, REAP_MS, &status);
+        int status = filter_process_how(jobs->conduct, &filter->process, how);
         if (!is_own(filter))
-            report_end(jobs, filter, known ? status : -1);
+            report_end(jobs, filter, status, how);
     }
 }
 
