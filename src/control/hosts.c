@@ -360,17 +360,19 @@ int hosts_record(struct hosts *hosts, struct problem *problem)
 
 static void resumed(struct hosts *hosts, struct metered_host *host, json_t *result)
 {
+    const struct recording_said said = notice_recording(result);
+
     (void)hosts;
     host->opened = true;
-    host->ended |= !json_is_true(json_object_get(result, "active"));
-    host->processes = (uint64_t)json_integer_value(json_object_get(result, "processes"));
+    host->ended |= !said.active;
+    host->processes = said.processes;
 }
 
 static json_t *name_recording(struct hosts *hosts, struct metered_host *host)
 {
     (void)hosts;
     (void)host;
-    return json_pack("{s:s}", "recording", HOSTS_RECORDING);
+    return request_recording(HOSTS_RECORDING);
 }
 
 int hosts_resume(struct hosts *hosts, struct problem *problem)
@@ -415,14 +417,15 @@ uint64_t hosts_processes(const struct hosts *hosts)
 
 static void take_state(void *context, struct remote_host *remote, const struct remote_reply *reply)
 {
+    const struct recording_said said = notice_recording(reply->result);
     struct metered_host *host = remote->context;
 
     (void)context;
     if (reply->error < 0)
         return;
-    host->records = (uint64_t)json_integer_value(json_object_get(reply->result, "records"));
-    host->lost = (uint64_t)json_integer_value(json_object_get(reply->result, "lost"));
-    host->processes = (uint64_t)json_integer_value(json_object_get(reply->result, "processes"));
+    host->records = said.records;
+    host->lost = said.lost;
+    host->processes = said.processes;
 }
 
 static void ask_states(struct hosts *hosts)
@@ -431,7 +434,7 @@ static void ask_states(struct hosts *hosts)
         struct metered_host *host = &hosts->list[i];
         if (host->opened && !host->ended && host->remote->state == REMOTE_READY)
             remote_call(conduct_remote(hosts->conduct), host->remote, "recording.state",
-                        json_pack("{s:s}", "recording", HOSTS_RECORDING), 5000, take_state, NULL);
+                        request_recording(HOSTS_RECORDING), 5000, take_state, NULL);
     }
 }
 

@@ -13,6 +13,7 @@
 #ifndef DPM_HOSTS_H
 #define DPM_HOSTS_H
 
+#include "conduct/agent_requests.h"
 #include "conduct/conduct.h"
 #include "control/hosts_kept.h"
 #include "control/hosts_live.h"

@@ -19,15 +19,15 @@
 static void take_end(void *context, struct remote_host *remote, const struct conduct_answer *answer)
 {
     struct metered_host *host = remote->context;
-    json_t *trace = json_object_get(answer->result, "trace");
+    const struct recording_said said = notice_recording(json_object_get(answer->result, "trace"));
 
     (void)context;
     if (answer->error < 0)
         return;
     host->ended = host->settled = true;
-    host->records = (uint64_t)json_integer_value(json_object_get(trace, "records"));
-    host->lost = (uint64_t)json_integer_value(json_object_get(trace, "lost"));
-    host->stored = json_is_true(json_object_get(trace, "begun"));
+    host->records = said.records;
+    host->lost = said.lost;
+    host->stored = said.begun;
 }
 
 static bool is_recorded(void *context, struct remote_host *remote)
@@ -42,7 +42,7 @@ static json_t *name_recording(void *context, struct remote_host *remote)
 {
     (void)context;
     (void)remote;
-    return json_pack("{s:s}", "recording", HOSTS_RECORDING);
+    return request_recording(HOSTS_RECORDING);
 }
 
 /* Waits at most until the user is tired of it. */

@@ -85,8 +85,7 @@ static void pass_signal(struct hosts *hosts, int signal)
         struct part *part = &running->list[i];
         if (part->started && !part->ended)
             remote_call(conduct_remote(hosts->conduct), part->host->remote, "process.signal",
-                        json_pack("{s:i, s:i}", "pid", (int)part->pid, "signal", signal), 10000,
-                        NULL, NULL);
+                        request_signal(part->pid, sigabbrev_np(signal)), 10000, NULL, NULL);
     }
 }
 
@@ -153,7 +152,7 @@ static int start_all(struct running *running, struct problem *problem)
     for (size_t i = 0; result == 0 && i < running->count; i++) {
         struct part *part = &running->list[i];
         result = conduct_ask(running->hosts->conduct, part->host->remote, "process.start",
-                             json_pack("{s:i}", "pid", (int)part->pid), NULL, problem);
+                             request_process(part->pid), NULL, problem);
         part->started = result == 0;
     }
     return result;
@@ -171,8 +170,7 @@ static void take_back(struct running *running)
         const struct part *part = &running->list[i];
         if (part->started && !part->ended)
             conduct_ask(running->hosts->conduct, part->host->remote, "process.signal",
-                        json_pack("{s:i, s:s}", "pid", (int)part->pid, "signal", "TERM"), NULL,
-                        &ignored);
+                        request_signal(part->pid, "TERM"), NULL, &ignored);
     }
 }
 

@@ -121,10 +121,9 @@ static bool is_open_already(struct jobs *jobs, const struct job *job, struct job
 {
     json_t *state = NULL;
     struct problem ignored;
-    bool active =
-        jobs_ask(jobs, machine, "recording.state", json_pack("{s:s}", "recording", job->recording),
-                 &state, &ignored) == 0 &&
-        json_is_true(json_object_get(state, "active"));
+    bool active = jobs_ask(jobs, machine, "recording.state", request_recording(job->recording),
+                           &state, &ignored) == 0 &&
+                  notice_recording(state).active;
 
     json_decref(state);
     return active;
@@ -134,14 +133,10 @@ static bool is_open_already(struct jobs *jobs, const struct job *job, struct job
 static int tell_flags(struct jobs *jobs, const struct job *job, struct job_machine *machine,
                       struct problem *problem)
 {
-    char flags[METER_FLAGS_TEXT_SIZE];
-
     if (job->flags == METER_ALL_FLAGS)
         return 0;
-    meter_flags_text(job->flags, flags);
-    return jobs_ask(jobs, machine, "recording.flags",
-                    json_pack("{s:s, s:s}", "recording", job->recording, "flags", flags), NULL,
-                    problem);
+    return jobs_ask(jobs, machine, "recording.flags", request_flags(job->recording, job->flags),
+                    NULL, problem);
 }
 
 static int open_recording(struct jobs *jobs, struct job *job, struct job_machine *machine,
@@ -260,19 +255,16 @@ int command_acquire(struct jobs *jobs, const struct job_command *command)
 int jobs_set_flags(struct jobs *jobs, struct job *job)
 {
     struct conduct_answer *answers = calloc(job->recording_count + 1, sizeof(*answers));
-    char text[METER_FLAGS_TEXT_SIZE];
     int failed = 0;
 
     if (answers == NULL)
         return jobs_error(jobs, "out of memory");
-    meter_flags_text(job->flags, text);
     job->flags_set = false;
     job->changed = true;
     jobs_keep(jobs);
     for (size_t i = 0; i < job->recording_count; i++)
         jobs_ask_later(jobs, job->recordings[i].machine, "recording.flags",
-                       json_pack("{s:s, s:s}", "recording", job->recording, "flags", text),
-                       &answers[i]);
+                       request_flags(job->recording, job->flags), &answers[i]);
     jobs_await(jobs, answers, job->recording_count);
     for (size_t i = 0; i < job->recording_count; i++) {
         if (answers[i].error < 0)

@@ -283,10 +283,8 @@ static void end_inputs(struct jobs *jobs, const char *name)
 
     for (size_t i = 0; job != NULL && i < job->count; i++)
         if (job->processes[i]->state == JOB_NEW)
-            jobs_ask(
-                jobs, job->processes[i]->machine, "process.input",
-                json_pack("{s:i, s:s, s:b}", "pid", job->processes[i]->pid, "data", "", "end", 1),
-                NULL, &problem);
+            jobs_ask(jobs, job->processes[i]->machine, "process.input",
+                     request_input(job->processes[i]->pid, "", 0, true), NULL, &problem);
 }
 
 /* The lines of this kind, in their order; stops at an error. */

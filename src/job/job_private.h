@@ -3,6 +3,7 @@
 #ifndef DPM_JOB_PRIVATE_H
 #define DPM_JOB_PRIVATE_H
 
+#include "conduct/agent_requests.h"
 #include "conduct/session_kept.h"
 #include "job/job.h"
 

@@ -61,12 +61,12 @@ int jobs_await_published(struct jobs *jobs, const struct job *job, struct job_ma
 
     while (!done && result == 0) {
         json_t *state = NULL;
-        result = jobs_ask(jobs, machine, "recording.state",
-                          json_pack("{s:s}", "recording", job->recording), &state, problem);
+        result = jobs_ask(jobs, machine, "recording.state", request_recording(job->recording),
+                          &state, problem);
         if (result < 0)
             break;
-        done = !json_is_true(json_object_get(state, "begun")) ||
-               json_is_true(json_object_get(state, "caught_up"));
+        const struct recording_said said = notice_recording(state);
+        done = !said.begun || said.caught_up;
         json_t *now = json_object_get(state, "published");
         if (now != NULL && (before == NULL || !json_equal(before, now))) {
             progress = clock_now(CLOCK_MONOTONIC);
@@ -92,8 +92,8 @@ int jobs_bring(struct jobs *jobs, const struct job *job, struct problem *problem
 
     for (size_t i = 0; result == 0 && i < job->recording_count; i++) {
         struct job_machine *machine = job->recordings[i].machine;
-        result = jobs_ask(jobs, machine, "recording.flush",
-                          json_pack("{s:s}", "recording", job->recording), NULL, problem);
+        result = jobs_ask(jobs, machine, "recording.flush", request_recording(job->recording), NULL,
+                          problem);
         if (result == 0)
             result = jobs_await_published(jobs, job, machine, problem);
     }
