@@ -85,8 +85,13 @@ static int start(struct hosts *hosts, struct problem *problem)
 
 int hosts_storing_begin(struct hosts *hosts, struct problem *problem)
 {
+    unsigned interrupts = conduct_interrupts(hosts->conduct);
+
     filter_process_end(&hosts->storing.process);
-    return start(hosts, problem);
+    int result = start(hosts, problem);
+    return result == 0 && conduct_interrupts(hosts->conduct) > interrupts
+               ? problem_set(problem, -EINTR, "interrupted while the filter was started")
+               : result;
 }
 
 /* ---- what it says ---- */
