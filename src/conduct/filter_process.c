@@ -44,17 +44,11 @@ void filter_words_add(struct filter_words *words, const char *option, const char
 void filter_words_begin(struct filter_words *words, const char *self, const struct remote *remote,
                         const char *folder)
 {
-    json_t *site = remote_site_words(remote);
-
     *words = (struct filter_words){.count = 0};
     filter_words_flag(words, self);
     filter_words_flag(words, "filter");
     filter_words_add(words, "--from", remote_session_name(remote));
     filter_words_add(words, "--output", folder);
-    filter_words_add(words, "--fabric", json_string_value(json_object_get(site, "url")));
-    filter_words_add(words, "--credentials",
-                     json_string_value(json_object_get(site, "credentials")));
-    filter_words_add(words, "--fabric-ca", json_string_value(json_object_get(site, "authorities")));
 }
 
 static void add_number(struct filter_words *words, const char *option, unsigned index,

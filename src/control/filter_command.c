@@ -369,8 +369,9 @@ static int connect_it(struct filtering *filtering, struct problem *problem)
         result = filter_open_relayed(&filtering->relay, &filtering->fabric, problem);
     else if (asked->url != NULL)
         result = fabric_open(&options, CONNECT_MS, &filtering->fabric, problem);
-    else if ((result = remote_session_attach(asked->from, &filtering->server, problem)) == 0)
-        result = fabric_server_open(filtering->server, FABRIC_FILTER, &filtering->fabric, problem);
+    else
+        result = remote_open(asked->from, FABRIC_FILTER, &filtering->server, &filtering->fabric,
+                             problem);
     return result == 0 ? fabric_listen(filtering->fabric, 0, problem) : result;
 }
 

@@ -242,11 +242,6 @@ bool remote_is_here(const char *name)
 
 /* ---- connections of our own ---- */
 
-json_t *remote_site_words(const struct remote *remote)
-{
-    return remote->site_words;
-}
-
 struct fabric *remote_fabric(struct remote *remote)
 {
     return remote->fabric;
@@ -279,49 +274,45 @@ int remote_tell_filters(struct remote *remote, const char *method, json_t *param
     return result < 0 ? result : fabric_settle(remote->to_filters, CONNECT_MS, problem);
 }
 
-/* ---- what is kept ---- */
+/* ---- for others than the controller ---- */
 
-static int read_own(const char *folder, json_t **ret_kept, struct problem *problem)
-{
-    struct fabric_server *server = NULL;
-    struct fabric *fabric = NULL;
-    int result = fabric_server_attach(folder, &server, problem);
-
-    if (result == 0)
-        result = fabric_server_open(server, FABRIC_CONTROLLER, &fabric, problem);
-    if (result == 0)
-        result = fabric_kept(fabric, ret_kept, problem);
-    fabric_close(fabric);
-    fabric_server_detach(server);
-    return result;
-}
-
-static int read_at_site(json_t *words, const char *session, json_t **ret_kept,
+static int open_at_site(json_t *words, const char *session, struct fabric **ret_fabric,
                         struct problem *problem)
 {
     struct remote_site *site = NULL;
-    struct fabric *fabric = NULL;
     int result = remote_site_new(words, &site, problem);
 
     if (result == 0)
-        result = remote_site_open(site, session, NULL, &fabric, problem);
-    if (result == 0)
-        result = fabric_kept(fabric, ret_kept, problem);
-    fabric_close(fabric);
+        result = remote_site_open(site, session, NULL, ret_fabric, problem);
     remote_site_free(site);
     return result;
 }
 
-int remote_kept(const char *session, json_t **ret_kept, struct problem *problem)
+int remote_open(const char *session, const char *user, struct fabric_server **ret_server,
+                struct fabric **ret_fabric, struct problem *problem)
 {
     char folder[PATH_MAX];
     int result = remote_session_find(session, folder, problem);
     json_t *words = result == 0 ? remote_site_load(folder) : NULL;
 
-    if (result < 0)
-        return result;
-    return words == NULL ? read_own(folder, ret_kept, problem)
-                         : read_at_site(words, session, ret_kept, problem);
+    if (words != NULL)
+        return open_at_site(words, session, ret_fabric, problem);
+    if (result == 0)
+        result = fabric_server_attach(folder, ret_server, problem);
+    return result == 0 ? fabric_server_open(*ret_server, user, ret_fabric, problem) : result;
+}
+
+int remote_kept(const char *session, json_t **ret_kept, struct problem *problem)
+{
+    struct fabric_server *server = NULL;
+    struct fabric *fabric = NULL;
+    int result = remote_open(session, FABRIC_CONTROLLER, &server, &fabric, problem);
+
+    if (result == 0)
+        result = fabric_kept(fabric, ret_kept, problem);
+    fabric_close(fabric);
+    fabric_server_detach(server);
+    return result;
 }
 
 /* ---- hosts ---- */

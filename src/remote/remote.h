@@ -25,9 +25,11 @@
 
 /* ---- the session's folder ---- */
 
-/* Attaches to a session of this user that runs: ${XDG_STATE_HOME:-~/.local/state}/dpm/HOST/sessions/SESSION. -ENOENT: there is none of this name; the line names those there are. */
-int remote_session_attach(const char *session, struct fabric_server **ret_server,
-                          struct problem *problem);
+/* Connects to a session of this user, as FABRIC_CONTROLLER or FABRIC_FILTER: to its own server, which is started if it does not run,
+ * and *ret_server is to be detached after the fabric is closed; or to the site's, and *ret_server stays as it is. Errors, with a line
+ * in `problem`: -ENOENT: there is no such session. */
+int remote_open(const char *session, const char *user, struct fabric_server **ret_server,
+                struct fabric **ret_fabric, struct problem *problem);
 
 /* What the controller of a session of this user has kept (fabric_kept), also at a site's server. The caller owns *ret_kept. Errors,
  * with a line in `problem`: -ENOENT: there is no such session. */
@@ -131,10 +133,6 @@ bool remote_is_here(const char *name);
 
 /* The session's name. */
 const char *remote_session_name(const struct remote *remote);
-
-/* How a site's server is reached: "url", "credentials", "agent_credentials", "authorities", as of remote_options, with whole paths.
- * NULL: the session has a server of its own. */
-json_t *remote_site_words(const struct remote *remote);
 
 /* The session's folder on this machine, of mode 0700; it goes with the session. */
 const char *remote_folder(const struct remote *remote);

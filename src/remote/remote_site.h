@@ -12,14 +12,15 @@
 #include "remote/remote.h"
 
 struct remote_site {
-    json_t *words;                 /* as of remote_site_words */
+    json_t *
+        words; /* "url", "credentials", "agent_credentials", "authorities", as of remote_options, with whole paths */
     const char *url, *credentials; /* of these */
     struct fabric_secrets of_agents;
     char authorities[FABRIC_AUTHORITIES_SIZE]; /* "": none of its own */
     char tls_name[FABRIC_HOST_SIZE];           /* "": without encryption */
 };
 
-/* What the options say, for the session's next controller: FOLDER/site.json. */
+/* What the options say, for all who use the session later: FOLDER/site.json. */
 json_t *remote_site_describe(const struct remote_options *options);
 int remote_site_store(json_t *words, const char *folder, struct problem *problem);
 

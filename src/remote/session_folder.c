@@ -95,7 +95,7 @@ int remote_session_find(const char *session, char path[PATH_MAX], struct problem
                        session, others[0] == '\0' ? "; there is none at all" : others);
 }
 
-int remote_session_attach(const char *session, struct fabric_server **ret_server,
+int session_folder_attach(const char *session, struct fabric_server **ret_server,
                           struct problem *problem)
 {
     char path[PATH_MAX], file[PATH_MAX + 16];

@@ -93,6 +93,10 @@ ended() {
 killed two
 (cd / && timeout 60 "$dpm" job --session two --attach jobs main) > job.out 2> job.err
 check "dpm job goes on, without being told of the server" grep -q 'running *sh *a *all' job.out
+timeout 100 "$dpm" filter --from two --store none --json > filter.json 2> filter.err &
+filter=$!
+check "... and so does a filter" wait_for 30 grep -q '"machine":"a"' filter.json
+kill $filter
 : > go
 timeout 60 "$dpm" job --session two --attach wait main > job.out 2> job.err
 check "... with the output" grep -q '^sh@a: two$' job.out
