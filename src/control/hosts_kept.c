@@ -162,6 +162,20 @@ static void load_store(json_t *recording, json_t *filter, struct recording_optio
     kept_filter_done(&kept);
 }
 
+/* Whether dpm job has added some: only it knows what to do with them. */
+static bool has_other_jobs(json_t *kept)
+{
+    const char *key;
+    json_t *value;
+
+    json_object_foreach(kept, key, value)
+    {
+        if (strncmp(key, "job.", 4) == 0 && strcmp(key, "job.1") != 0)
+            return true;
+    }
+    return false;
+}
+
 static int load(struct hosts_options *options, struct recording_command_options *recorder,
                 uint64_t *ret_until)
 {
@@ -169,7 +183,7 @@ static int load(struct hosts_options *options, struct recording_command_options 
     json_t *recording = json_object_get(session, "recording");
     json_t *reach = json_object_get(session, "reach"), *filter = filter_of(options);
 
-    if (session != NULL && recording == NULL)
+    if (session != NULL && (recording == NULL || has_other_jobs(options->loaded)))
         return command_error("session %s has jobs: `dpm --session %s --attach` goes on with them",
                              options->attach, options->attach);
     if (session == NULL || take_hosts(json_object_get(session, "machines"), options) < 0)

@@ -100,6 +100,10 @@ check_equal "a recording of dpm run whose dpm was killed is a job called main, w
     "$(job jobs main | sed -n 's/^[0-9][0-9]* *\(running .*\)/\1/p' | xargs)"
 touch pairs.enough
 job wait main > job.out
+job newjob more > more.out
+check "... one to which dpm job has added another job is not for dpm acquire" grep -q 'session third has jobs' \
+    "$("$dpm" acquire --attach third > more.out 2>&1; echo more.out)"
+job removejob more > more.out
 check_equal "... they end" "killed python3 a all killed python3.2 b all" \
     "$(job jobs main | sed -n 's/^[0-9][0-9]* *\(killed .*\)/\1/p' | xargs)"
 check "... and can be analysed" test "$(job stats main --json | jq '[.pairs[].messages] | add')" = \
