@@ -41,6 +41,7 @@ sample_all() {
     [ -z "$front" ] || sample sshd "$(awk '/^PPid/ { print $2 }' "/proc/$front/status" 2> stat.err)"
     sample server "$(pgrep -f "nats-server .*$HOME")"
     sample controller "$(pgrep -P $run -x dpm)"
+    sample filter "$(pgrep -f "^$dpm filter --from .* --output trace " | head -n 1)"
 }
 
 printf '%-10s %10s %6s %12s   %s\n' "MESSAGES/S" RECORDS LOST "RECORDS/S" "CPU us a record (most memory, MiB) of each part"
@@ -59,7 +60,7 @@ for rate in ${RATES:-5000 25000 50000}; do
     records=$(sed -n 's/^dpm: \([0-9]*\) records of 1 host.*/\1/p' err)
     printf '%-10s %10s %6s %12.0f  ' "$(awk -v s="${SECONDS_OF_LOAD:-8}" '{ printf "%.0f", $2 / s }' out)" "$records" \
         "$(jq .trace.lost stats.json)" "$(jq --argjson records "$records" '$records / .trace.duration_ns * 1e9' stats.json)"
-    for part in agent front sshd ssh server controller; do
+    for part in agent front sshd ssh server controller filter; do
         [ ! -s part.$part ] || awk -v records="$records" -v hz="$(getconf CLK_TCK)" -v part=$part \
             '{ printf " %s %.2f (%.0f)", part, $1 / hz * 1e6 / records, $2 / 1024 }' part.$part
     done

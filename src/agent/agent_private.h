@@ -5,10 +5,10 @@
 
 #include "agent/agent.h"
 #include "fabric/fabric.h"
-#include "fabric/relay.h"
 #include "launch/launch.h"
 #include "recorder/acquiring.h"
 #include "recorder/recorder.h"
+#include "relay/relay.h"
 #include "trace/packets.h"
 
 #include <limits.h>

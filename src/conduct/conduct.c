@@ -80,10 +80,12 @@ int conduct_open(const struct conduct_options *options, struct conduct **ret_con
     conduct->options = *options;
     conduct->options.session = NULL; /* it need not outlive this call */
     conduct->patience = 1;
+    conduct->notes = json_object();
     session.happens = happens;
     session.context = conduct;
     int result = remote_new(&session, &conduct->remote, problem);
     if (result < 0) {
+        json_decref(conduct->notes);
         free(conduct);
         return result;
     }
@@ -96,6 +98,7 @@ void conduct_close(struct conduct *conduct)
     if (conduct == NULL)
         return;
     remote_free(conduct->remote);
+    json_decref(conduct->notes);
     free(conduct);
 }
 
@@ -156,6 +159,24 @@ uint64_t conduct_heard(const struct conduct *conduct)
 void conduct_set_heard(struct conduct *conduct, uint64_t number)
 {
     conduct->heard = number;
+}
+
+/* ---- notes ---- */
+
+json_t *conduct_notes(const struct conduct *conduct)
+{
+    return conduct->notes;
+}
+
+const char *conduct_note_once(struct conduct *conduct, const char *machine, const char *text)
+{
+    json_t *printed = json_object_get(conduct->notes, machine);
+
+    if (printed == NULL) {
+        printed = json_object();
+        json_object_set_new(conduct->notes, machine, printed);
+    }
+    return notice_note_once(printed, text);
 }
 
 /* ---- interrupting ---- */

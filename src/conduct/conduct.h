@@ -75,6 +75,15 @@ void conduct_step(struct conduct *conduct, int timeout_ms);
 uint64_t conduct_heard(const struct conduct *conduct);
 void conduct_set_heard(struct conduct *conduct, uint64_t number);
 
+/* ---- notes ---- */
+
+/* Which notes were printed, by the names of machines: for the next controller. Belongs to the conduct. */
+json_t *conduct_notes(const struct conduct *conduct);
+
+/* What to print of a machine's note, which is printed once. Returns `text`; instead of the first one too many, a line that says so;
+ * NULL: nothing. */
+const char *conduct_note_once(struct conduct *conduct, const char *machine, const char *text);
+
 /* ---- interrupting ---- */
 
 /* The user wants to go on; the caller says so in an event. */

@@ -7,16 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void take_answer(void *context, struct remote_host *host, int error, int code,
-                        json_t *result, const char *line)
+static void take_answer(void *context, struct remote_host *host, const struct remote_reply *reply)
 {
     struct conduct_answer *answer = context;
+    const char *line = reply->line;
     size_t length = strlen(host->name);
 
     answer->came = true;
-    answer->error = error;
-    answer->code = code;
-    answer->result = error == 0 ? json_incref(result) : NULL;
+    answer->error = reply->error;
+    answer->code = reply->code;
+    answer->result = reply->error == 0 ? json_incref(reply->result) : NULL;
     if (line != NULL && strncmp(line, host->name, length) == 0 &&
         strncmp(line + length, ": ", 2) == 0)
         line += length + 2;

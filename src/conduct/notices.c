@@ -53,6 +53,25 @@ int notice_end(json_t *said, struct process_end *ret_end, struct problem *proble
     return result;
 }
 
+static uint64_t count_at(json_t *said, const char *key)
+{
+    json_int_t number = json_integer_value(json_object_get(said, key));
+
+    return number < 0 ? 0 : (uint64_t)number;
+}
+
+struct recording_said notice_recording(json_t *said)
+{
+    return (struct recording_said){
+        .active = json_is_true(json_object_get(said, "active")),
+        .begun = json_is_true(json_object_get(said, "begun")),
+        .caught_up = json_is_true(json_object_get(said, "caught_up")),
+        .records = count_at(said, "records"),
+        .lost = count_at(said, "lost"),
+        .processes = count_at(said, "processes"),
+    };
+}
+
 static int take_state(json_t *said, enum listed_state *ret_state, struct problem *problem)
 {
     static const char *const words[] = {"new", "running", "stopped", "ended"};

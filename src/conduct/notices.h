@@ -23,6 +23,14 @@ struct process_end {
 
 int notice_end(json_t *said, struct process_end *ret_end, struct problem *problem);
 
+/* What recording.state says, and recording.end of the trace; what is missing is 0. */
+struct recording_said {
+    bool active, begun, caught_up;
+    uint64_t records, lost, processes;
+};
+
+struct recording_said notice_recording(json_t *said);
+
 #define LISTED_NAME_SIZE 64
 
 enum listed_state { LISTED_NEW, LISTED_RUNNING, LISTED_STOPPED, LISTED_ENDED };

@@ -261,7 +261,7 @@ static int attach_there(struct acquire_options *options)
 {
     struct hosts_acquire acquire = {
         .choice = &options->choice, .duration = options->duration, .name = options->hosts.attach};
-    int result = hosts_session_load("acquire", &options->hosts, &options->recorder, &acquire.until);
+    int result = hosts_kept_load("acquire", &options->hosts, &options->recorder, &acquire.until);
 
     return result >= 0 ? result : hosts_acquire(&options->hosts, &options->recorder, &acquire);
 }

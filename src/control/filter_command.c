@@ -16,6 +16,7 @@
 #include "control/filter_raw_command.h"
 #include "control/filter_report.h"
 #include "control/filter_trace_command.h"
+#include "control/json_lines.h"
 #include "control/rules_file.h"
 
 #include "filter/filter.h"
@@ -39,6 +40,7 @@
 #define SECOND      1000000000ULL /* ns */
 #define NO_PROGRESS (30 * SECOND) /* after the end of the session */
 #define AWAY_MOST   (30 * SECOND) /* the server, which is started again when it dies */
+#define LINES_WAIT  (30 * SECOND) /* for the reader of lines of JSON */
 #define QUIET                                                                                      \
     (2 * SECOND) /* the same, when all that is expected is stored: others may have been cut off */
 
@@ -53,12 +55,14 @@ struct filtering {
     struct feeding *custom;  /* NULL: none */
     size_t fed;              /* copies that it gets */
     int signals;
-    char folder[PATH_MAX]; /* "": nothing is stored */
-    bool stopped;          /* by a signal */
-    bool ended;            /* the session */
-    uint64_t packets;      /* in this run */
-    uint64_t progress;     /* when the last one came */
-    uint64_t connected;    /* when the server was last there */
+    struct json_lines lines; /* --json */
+    char *line;              /* the last of them */
+    char folder[PATH_MAX];   /* "": nothing is stored */
+    bool stopped;            /* by a signal */
+    bool ended;              /* the session */
+    uint64_t packets;        /* in this run */
+    uint64_t progress;       /* when the last one came */
+    uint64_t connected;      /* when the server was last there */
     uint64_t reported;
     json_int_t marked; /* number of the mark that the controller waits for; 0: none */
     char told[512];    /* the last problem */
@@ -184,6 +188,53 @@ static void tell_problem(struct filtering *filtering, const char *text)
                 text[0] == '\0' ? "" : "; tried again, and until then nothing is acknowledged");
 }
 
+/* A line, if it is another one than before and the reader has taken that one; or the last one. `left`: packets that the server has
+ * still; negative: not known. */
+static void add_line(struct filtering *filtering, bool last, int64_t left)
+{
+    json_t *all = filter_report_json(filtering->filter);
+
+    json_object_set_new(all, "problem", json_string(filtering->told));
+    json_object_set_new(
+        all, "complete",
+        json_boolean(last && filtering->ended && left <= 0 && filter_complete(filtering->filter)));
+    json_object_set_new(all, "left", last && left >= 0 ? json_integer(left) : json_null());
+    json_object_set_new(all, "last", json_boolean(last));
+    char *line = all == NULL ? NULL : json_dumps(all, JSON_COMPACT);
+    json_decref(all);
+    if (line == NULL || (filtering->line != NULL && strcmp(line, filtering->line) == 0)) {
+        free(line);
+        return;
+    }
+    free(filtering->line);
+    filtering->line = line;
+    json_lines_put(&filtering->lines, line, strlen(line));
+    json_lines_put(&filtering->lines, "\n", 1);
+}
+
+static void report_line(struct filtering *filtering)
+{
+    if (!filtering->asked->json)
+        return;
+    json_lines_flush(&filtering->lines);
+    if (json_lines_taken(&filtering->lines))
+        add_line(filtering, false, -1);
+}
+
+static void report_last_line(struct filtering *filtering)
+{
+    struct problem problem;
+
+    if (filtering->asked->json)
+        add_line(filtering, true, filter_left(filtering->filter, &problem));
+}
+
+/* Nobody reads what it prints any more. */
+static bool is_abandoned(struct filtering *filtering)
+{
+    return filtering->asked->json && json_lines_abandoned(&filtering->lines);
+}
+
 /* A program of --program has ended, before all was handed over. */
 static bool program_has_ended(const struct filtering *filtering)
 {
@@ -195,7 +246,8 @@ static bool program_has_ended(const struct filtering *filtering)
 
 static bool may_pass(int error)
 {
-    return error == -ENOSPC || error == -EDQUOT || error == -EIO || error == -ETIMEDOUT;
+    return error == -ENOSPC || error == -EDQUOT || error == -EIO || error == -ETIMEDOUT ||
+           error == -ENOMEM;
 }
 
 /* Whether everything that the session had for us is stored. */
@@ -215,7 +267,7 @@ static int check_connection(struct filtering *filtering, struct problem *problem
 {
     uint64_t now = clock_now(CLOCK_MONOTONIC);
 
-    if (fabric_connected(filtering->fabric))
+    if (fabric_connected(filtering->fabric) || filtering->asked->json) /* whose reader decides */
         filtering->connected = now;
     return now - filtering->connected < AWAY_MOST
                ? 0
@@ -267,6 +319,7 @@ static int filter_all(struct filtering *filtering, struct problem *problem)
     int result = 0;
 
     while (!filtering->stopped && !has_all(filtering) && !program_has_ended(filtering) &&
+           !is_abandoned(filtering) &&
            (filtering->relay == NULL || !relay_ended(filtering->relay))) {
         result = filter_step(filtering->filter, STEP_MS, problem);
         if (result < 0 && !may_pass(result))
@@ -282,6 +335,7 @@ static int filter_all(struct filtering *filtering, struct problem *problem)
         take_signals(filtering);
         feed_copies(filtering);
         report_interval(filtering);
+        report_line(filtering);
         result = look_at_rules(filtering, problem);
         if (result == 0)
             result = look_at_mark(filtering, problem);
@@ -315,8 +369,9 @@ static int connect_it(struct filtering *filtering, struct problem *problem)
         result = filter_open_relayed(&filtering->relay, &filtering->fabric, problem);
     else if (asked->url != NULL)
         result = fabric_open(&options, CONNECT_MS, &filtering->fabric, problem);
-    else if ((result = remote_session_attach(asked->from, &filtering->server, problem)) == 0)
-        result = fabric_server_open(filtering->server, FABRIC_FILTER, &filtering->fabric, problem);
+    else
+        result = remote_open(asked->from, FABRIC_FILTER, &filtering->server, &filtering->fabric,
+                             problem);
     return result == 0 ? fabric_listen(filtering->fabric, 0, problem) : result;
 }
 
@@ -362,7 +417,10 @@ static int begin(struct filtering *filtering, struct problem *problem)
     const char *where = !asked->stores ? NULL : asked->folder != NULL ? asked->folder : folder;
     rules_file_init(&filtering->rules_file, asked->rules_file);
     filtering->signals = recording_signals(&old_mask); /* before there are threads */
-    int result = connect_it(filtering, problem);
+    filtering->lines.file = -1;
+    int result = asked->json ? json_lines_open(&filtering->lines, NULL, problem) : 0;
+    if (result == 0)
+        result = connect_it(filtering, problem);
     if (result < 0)
         return result;
     if (asked->place.relayed != NULL)
@@ -434,6 +492,7 @@ static int run(const struct filter_asked *asked)
         if (!early)
             filter_report_copies(filtering.filter, asked->rules != NULL);
         filter_report_malformed(filtering.filter);
+        report_last_line(&filtering);
     }
     if (!early && result == 0 && filtering.ended && !filter_complete(filtering.filter))
         status = command_error("not everything that was recorded has arrived");
@@ -445,6 +504,9 @@ static int run(const struct filter_asked *asked)
     bool forget = result == 0 && (filtering.ended || !asked->stores);
     if (filter_close(filtering.filter, forget, &of_end) < 0)
         status = command_error("%s", of_end.text);
+    if (json_lines_close(&filtering.lines, LINES_WAIT, &of_end) < 0)
+        status = command_error("%s", of_end.text);
+    free(filtering.line);
     rules_file_done(&filtering.rules_file);
     rules_free(filtering.old_rules);
     fabric_close(filtering.fabric);

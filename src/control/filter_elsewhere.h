@@ -8,7 +8,7 @@
 #define DPM_FILTER_ELSEWHERE_H
 
 #include "fabric/fabric.h"
-#include "fabric/relay.h"
+#include "relay/relay.h"
 
 struct filter_place {
     const char *host;      /* where the filter is to run; NULL: here */

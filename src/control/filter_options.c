@@ -21,6 +21,7 @@ enum {
     RSH,
     REMOTE,
     RELAYED,
+    JSON,
     DESCRIPTIONS,
     CUSTOM,
     PROGRAM,
@@ -72,10 +73,11 @@ const struct command_option filter_option_rows[] = {
      STORE,
      {"WHAT", ARGUMENT_WORD, store_word},
      "all; newest: traces of the newest records; none: only counts (all)"},
-    {"max-size", MAX_SIZE, {"N"}, "with newest: of each trace, at least 1M"},
+    {"max-size", MAX_SIZE, {"N"}, "of each trace; with newest at least 1M"},
     {"max-files", MAX_FILES, {"N"}, "with newest: pairs of files of each trace, 2 to 256"},
     {"max-age", MAX_AGE, {"TIME"}, "with newest: no records older than this: 30s, 10m, 1h"},
     {"interval", INTERVAL, {"TIME"}, "say every TIME how much has come: 10s, 5m"},
+    {"json", JSON, {0}, "with --from: what is stored as lines of JSON, until their\nreader goes"},
     {"host", HOST, {"HOST"}, "run on this machine, where DIR is, too"},
     {"rsh", RSH, {"COMMAND"}, "with --host: the remote shell (ssh)"},
     {"remote-dpm", REMOTE, {"PROGRAM"}, "with --host: dpm there (dpm)"},
@@ -127,14 +129,13 @@ static int take_limit(int option, struct filter_asked *asked)
     uint64_t files = 0;
     int result = -1;
 
-    asked->bounded = true;
+    asked->bounded |= option != MAX_SIZE;
     if (option == MAX_AGE)
         result = option_time("filter", "max-age", &limits->kept.max_age);
     else if (option == MAX_FILES)
         result = option_number("filter", "max-files", 2, TRACE_FILES_MOST, &files);
-    else if (parse_size(optarg, &limits->max_bytes) < 0 || limits->max_bytes < TRACE_SMALLEST_KEPT)
-        return command_usage_error(
-            "filter", "--max-size '%s': give a size of at least 1M, e.g. 500M", optarg);
+    else if (parse_size(optarg, &limits->max_bytes) < 0 || limits->max_bytes == 0)
+        return command_usage_error("filter", "--max-size '%s': give a size, e.g. 500M", optarg);
     if (option == MAX_FILES)
         limits->kept.max_files = (uint32_t)files;
     return result;
@@ -200,6 +201,9 @@ int filter_take_option(int option, struct filter_asked *asked)
         return -1;
     case AUTHORITIES:
         asked->authorities = optarg;
+        return -1;
+    case JSON:
+        asked->json = true;
         return -1;
     case STORE:
         return take_store(asked);
@@ -271,12 +275,17 @@ int filter_options_check(const struct filter_asked *asked)
         return command_usage_error("filter",
                                    "name the session, --from SESSION, or rules and a trace: "
                                    "--rules FILE TRACE -o TRACE2");
-    if (asked->place.host != NULL && (asked->url != NULL || !asked->stores || asked->bounded ||
-                                      asked->interval != 0 || asked->custom != NULL))
+    if (asked->place.host != NULL &&
+        (asked->url != NULL || !asked->stores || asked->bounded || asked->limits.max_bytes != 0 ||
+         asked->interval != 0 || asked->custom != NULL || asked->json))
         return command_usage_error("filter", "--host is for a session of this machine: leave out "
-                                             "--fabric, --filter, --store and --interval");
+                                             "--fabric, --filter, --store, --interval and --json");
     if (asked->custom != NULL && asked->program_words > 0)
         return command_usage_error("filter", "--filter or --program, not both");
+    if ((asked->custom != NULL || asked->program_words > 0) && asked->json)
+        return command_usage_error("filter",
+                                   "--json goes without --filter and --program: what these print "
+                                   "is on standard output, too");
     if ((asked->custom != NULL || asked->program_words > 0) &&
         (!asked->stores || asked->limits.newest))
         return command_usage_error("filter",
@@ -294,9 +303,14 @@ int filter_options_check(const struct filter_asked *asked)
                                    "--rules goes with --store all only: leave out --store, "
                                    "or keep the newest where it is recorded, with "
                                    "dpm acquire --rules");
-    if (asked->limits.newest != asked->bounded)
+    if (asked->limits.newest ? !asked->bounded && asked->limits.max_bytes == 0 : asked->bounded)
         return command_usage_error("filter",
                                    "--store newest goes with --max-size, --max-files or --max-age");
+    if (!asked->stores && asked->limits.max_bytes != 0)
+        return command_usage_error("filter", "--store none stores nothing: leave out --max-size");
+    if (asked->limits.newest && asked->limits.max_bytes != 0 &&
+        asked->limits.max_bytes < TRACE_SMALLEST_KEPT)
+        return command_usage_error("filter", "--max-size: with --store newest at least 1M");
     if ((asked->url == NULL) != (asked->credentials == NULL))
         return command_usage_error("filter", "--fabric and --credentials go together");
     return -1;

@@ -19,13 +19,14 @@ struct filter_asked {
     uint64_t interval; /* ns; 0: no reports */
     bool stores;
     struct trace_copy_limits limits; /* `newest`: of --store newest */
-    bool bounded;                    /* a --max-... option was given */
+    bool bounded;                    /* --max-files or --max-age was given */
     struct filter_place place;
     const char *custom; /* a shell command: a custom filter */
     /* the same as a program and its arguments, NULL at the end */
     const char *program[FILTER_PROGRAM_WORDS + 1];
     size_t program_words; /* 0: none */
     bool to_json;
+    bool json;                /* lines of what is stored */
     const char *descriptions; /* file; of the raw records of another system */
     uint32_t given;           /* bit N: the option in row N of filter_option_rows */
 };

@@ -7,6 +7,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 static void tell_selected(const struct filter_copy *copy)
 {
@@ -49,4 +50,32 @@ void filter_report_malformed(const struct filter *filter)
     show_counted(count, "message", messages);
     if (count > 0)
         command_say("dropped %s in place of packets: %s", messages, why);
+}
+
+static json_t *copy_json(const struct filter_copy *copy)
+{
+    const char *slash = copy->path == NULL ? NULL : strrchr(copy->path, '/');
+
+    return json_pack("{s:s, s:s, s:s?, s:I, s:I, s:I, s:I, s:b, s:b, s:I, s:s}", "machine",
+                     copy->machine, "recording", copy->recording, "name",
+                     slash == NULL ? copy->path : slash + 1, "packets", (json_int_t)copy->packets,
+                     "bytes", (json_int_t)copy->bytes, "missing", (json_int_t)copy->missing,
+                     "until_ns", (json_int_t)copy->until, "ended", copy->ended, "full", copy->full,
+                     "refused", (json_int_t)copy->refused, "why", copy->why);
+}
+
+json_t *filter_report_json(const struct filter *filter)
+{
+    json_t *copies = json_array();
+    struct filter_copy copy;
+    char why[FILTER_WHY_SIZE] = "";
+    uint64_t malformed = filter_malformed(filter, why), packets = 0;
+
+    for (size_t i = 0; i < filter_count(filter); i++) {
+        filter_look(filter, i, &copy);
+        packets += copy.packets;
+        json_array_append_new(copies, copy_json(&copy));
+    }
+    return json_pack("{s:I, s:I, s:s, s:o}", "packets", (json_int_t)packets, "malformed",
+                     (json_int_t)malformed, "malformed_why", why, "copies", copies);
 }

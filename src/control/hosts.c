@@ -158,7 +158,7 @@ static int add_hosts(struct hosts *hosts, struct problem *problem)
             return result;
         if (remote->context != NULL)
             continue; /* it has several commands */
-        hosts->list[hosts->count] = (struct metered_host){.remote = remote, .said = json_object()};
+        hosts->list[hosts->count] = (struct metered_host){.remote = remote};
         remote->context = &hosts->list[hosts->count++];
     }
     return 0;
@@ -216,6 +216,7 @@ int hosts_begin(struct hosts *hosts, const char *name, struct problem *problem)
     int result = choose_names(hosts, name, problem);
 
     progress_init(&hosts->progress, hosts->recorder.messages);
+    hosts->storing.lines = -1;
     if (result < 0)
         return result;
     result = conduct_open(&conduct, &hosts->conduct, problem);
@@ -342,48 +343,45 @@ static void opened(struct hosts *hosts, struct metered_host *host, json_t *resul
                                           "waits takes about 50 us longer"));
 }
 
-static int start_copies(struct hosts *hosts, struct problem *problem)
-{
-    const struct trace_copy_limits limits = hosts_copy_limits(hosts);
-
-    return hosts_copies_start(conduct_remote(hosts->conduct), hosts->folder, &limits,
-                              &hosts->copies, problem);
-}
-
 int hosts_record(struct hosts *hosts, struct problem *problem)
 {
     int result = hosts_rules_check(hosts->recorder.options->recording.rules, problem);
 
     if (result == 0)
-        result = start_copies(hosts, problem);
+        result = hosts_keep(hosts, problem);
+    if (result == 0)
+        result = hosts_storing_begin(hosts, problem);
     if (result < 0)
         return result;
     result = hosts_ask(hosts, "recording.open", open_params, opened, problem);
     hosts_say_common_notes(hosts);
-    return result;
+    return result < 0 ? result : hosts_keep(hosts, problem);
 }
 
 static void resumed(struct hosts *hosts, struct metered_host *host, json_t *result)
 {
+    const struct recording_said said = notice_recording(result);
+
     (void)hosts;
     host->opened = true;
-    host->ended |= !json_is_true(json_object_get(result, "active"));
-    host->processes = (uint64_t)json_integer_value(json_object_get(result, "processes"));
+    host->ended |= !said.active;
+    host->processes = said.processes;
 }
 
 static json_t *name_recording(struct hosts *hosts, struct metered_host *host)
 {
     (void)hosts;
     (void)host;
-    return json_pack("{s:s}", "recording", HOSTS_RECORDING);
+    return request_recording(HOSTS_RECORDING);
 }
 
 int hosts_resume(struct hosts *hosts, struct problem *problem)
 {
-    int result = start_copies(hosts, problem);
-
-    return result < 0 ? result
-                      : hosts_ask(hosts, "recording.state", name_recording, resumed, problem);
+    hosts_kept_take(hosts);
+    int result = hosts_storing_begin(hosts, problem);
+    if (result == 0)
+        result = hosts_ask(hosts, "recording.state", name_recording, resumed, problem);
+    return result < 0 ? result : hosts_keep(hosts, problem);
 }
 
 size_t hosts_recording(const struct hosts *hosts)
@@ -417,19 +415,17 @@ uint64_t hosts_processes(const struct hosts *hosts)
 
 /* ---- while it goes on ---- */
 
-static void take_state(void *context, struct remote_host *remote, int error, int code,
-                       json_t *result, const char *line)
+static void take_state(void *context, struct remote_host *remote, const struct remote_reply *reply)
 {
+    const struct recording_said said = notice_recording(reply->result);
     struct metered_host *host = remote->context;
 
     (void)context;
-    (void)code;
-    (void)line;
-    if (error < 0)
+    if (reply->error < 0)
         return;
-    host->records = (uint64_t)json_integer_value(json_object_get(result, "records"));
-    host->lost = (uint64_t)json_integer_value(json_object_get(result, "lost"));
-    host->processes = (uint64_t)json_integer_value(json_object_get(result, "processes"));
+    host->records = said.records;
+    host->lost = said.lost;
+    host->processes = said.processes;
 }
 
 static void ask_states(struct hosts *hosts)
@@ -438,11 +434,11 @@ static void ask_states(struct hosts *hosts)
         struct metered_host *host = &hosts->list[i];
         if (host->opened && !host->ended && host->remote->state == REMOTE_READY)
             remote_call(conduct_remote(hosts->conduct), host->remote, "recording.state",
-                        json_pack("{s:s}", "recording", HOSTS_RECORDING), 5000, take_state, NULL);
+                        request_recording(HOSTS_RECORDING), 5000, take_state, NULL);
     }
 }
 
-static void show_recording(struct hosts *hosts, const struct hosts_copies_state *state)
+static void show_recording(struct hosts *hosts)
 {
     char line[256], processes[COUNTED_SIZE], records[COUNTED_SIZE], bytes[UNIT_SIZE];
     uint64_t count = 0;
@@ -451,33 +447,11 @@ static void show_recording(struct hosts *hosts, const struct hosts_copies_state 
         count += hosts->list[i].records;
     show_counted(hosts_processes(hosts), "process", processes);
     show_counted(count, "record", records);
-    show_bytes(state->bytes, bytes);
+    show_bytes(hosts_storing_bytes(hosts), bytes);
     snprintf(line, sizeof(line), "%zu of %zu hosts, %s, %s, %s %s",
              remote_count_in(conduct_remote(hosts->conduct), REMOTE_READY), hosts->count, processes,
              records, bytes, hosts_only_reports(hosts) ? "received" : "stored");
     progress_show(&hosts->progress, line);
-}
-
-static void look_at_copies(struct hosts *hosts)
-{
-    struct hosts_copies_state state;
-    char line[640];
-
-    hosts_copies_look(hosts->copies, &state);
-    if (strcmp(state.problem, hosts->told) != 0) {
-        snprintf(hosts->told, sizeof(hosts->told), "%s", state.problem);
-        snprintf(line, sizeof(line), "%.500s%s", state.problem,
-                 state.problem[0] == '\0' ? "the traces can be written again"
-                 : state.stopped          ? "; nothing more is stored"
-                                          : "; tried again; until then the records wait");
-        hosts_say(hosts, NULL, line);
-    }
-    if (state.full && !hosts->full)
-        hosts_say(hosts, NULL,
-                  "recording stopped: a trace has reached its largest size (--max-size)");
-    hosts->full = state.full;
-    if (hosts->shows && progress_due(&hosts->progress))
-        show_recording(hosts, &state);
 }
 
 #define LOOK_EVERY (2 * SECOND)
@@ -487,12 +461,14 @@ static void work(void *context)
     struct hosts *hosts = context;
     uint64_t now = clock_now(CLOCK_MONOTONIC);
 
-    if (hosts->copies == NULL) {
-        if (conduct_connecting(hosts->conduct) > 0)
-            show_connecting(hosts);
+    if (conduct_connecting(hosts->conduct) > 0 && !hosts->storing.runs)
+        show_connecting(hosts);
+    if (hosts->storing.state == NULL && !hosts->storing.runs)
         return;
-    }
-    look_at_copies(hosts);
+    hosts_storing_step(hosts);
+    hosts_keep_step(hosts);
+    if (hosts->shows && progress_due(&hosts->progress))
+        show_recording(hosts);
     hosts_rules_step(hosts);
     if (hosts->shows || hosts_only_reports(hosts) || hosts->recorder.live != NULL)
         hosts_live_step(hosts);

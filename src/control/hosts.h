@@ -13,14 +13,15 @@
 #ifndef DPM_HOSTS_H
 #define DPM_HOSTS_H
 
+#include "conduct/agent_requests.h"
 #include "conduct/conduct.h"
-#include "control/hosts_copies.h"
+#include "control/hosts_kept.h"
 #include "control/hosts_live.h"
 #include "control/hosts_options.h"
-#include "control/hosts_session.h"
-#include "control/hosts_store.h"
+#include "control/hosts_storing.h"
 #include "control/progress.h"
 #include "control/recording_command.h"
+#include "filter/filter.h"
 #include "recorder/process_tree.h"
 
 #include <sys/types.h>
@@ -42,7 +43,6 @@ struct metered_host {
     bool arrived;    /* all of it is stored, as far as it was sent */
     uint64_t until;  /* what is stored goes up to here, ns since 1970; 0: not known */
     json_t *notes;   /* on its recording, not said yet; or NULL */
-    json_t *said;    /* those that were: as of notice_note_once */
     /* the version of the rules that it has, and that was sent last ... */
     uint32_t rules_told, rules_sent;
     bool rules_asked;  /* ... whose answer is to come */
@@ -61,10 +61,14 @@ struct hosts {
     struct conduct *conduct;
     struct metered_host *list; /* in the order of the command line */
     size_t count;
-    struct hosts_copies *copies;
-    char told[512]; /* the last problem of the copies */
-    bool full;      /* a copy has its largest size */
-    bool shows;     /* records and processes are asked for, to be shown */
+    struct hosts_storing storing;
+    uint64_t until;      /* of what acquires for a while: ns since 1970; 0: without end */
+    bool changed;        /* what is kept for the next controller, and not stored yet */
+    uint64_t kept;       /* when that was stored; 0: it was not yet */
+    uint64_t kept_heard; /* and what had been heard then */
+    /* the processes that it has started, as of kept_process_json; NULL: none */
+    json_t *(*processes)(const struct hosts *hosts);
+    bool shows; /* records and processes are asked for, to be shown */
     struct progress progress;
     struct hosts_live live;
     bool lines_failed;      /* of JSON; was said */

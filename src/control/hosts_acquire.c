@@ -89,7 +89,7 @@ static void record(struct hosts *hosts, uint64_t began)
     uint64_t duration = how_long(wanted);
 
     hosts->shows = true;
-    while (conduct_interrupts(hosts->conduct) == 0 && !hosts->full &&
+    while (conduct_interrupts(hosts->conduct) == 0 && !hosts->storing.full &&
            hosts_recording(hosts) > hosts_idle(hosts)) {
         uint64_t now = clock_now(CLOCK_MONOTONIC), spent = now > began ? now - began : 0;
         if (spent >= duration)
@@ -99,25 +99,20 @@ static void record(struct hosts *hosts, uint64_t began)
     }
 }
 
-/* For a controller that replaces this one: the end of the recording, if it began now. */
-static int store_session(struct hosts *hosts, struct problem *problem)
+/* The end of the recording, if it began now: for a controller that replaces this one. */
+static uint64_t end_of(const struct hosts_acquire *wanted)
 {
-    const struct hosts_acquire *wanted = hosts->context;
-    uint64_t until = wanted->duration == 0 ? 0 : clock_now(CLOCK_REALTIME) + wanted->duration;
-
-    return hosts_session_store(hosts, "acquire", until, problem);
+    return wanted->duration == 0 ? 0 : clock_now(CLOCK_REALTIME) + wanted->duration;
 }
 
-/* From the beginning on, a controller that is killed can be replaced. */
 static int begin_recording(struct hosts *hosts, struct problem *problem)
 {
-    int result = store_session(hosts, problem);
-
-    if (result == 0)
-        result = hosts_record(hosts, problem);
+    hosts->until = end_of(hosts->context);
+    int result = hosts_record(hosts, problem);
     if (result == 0)
         result = hosts_ask(hosts, "recording.acquire", acquire_params, acquired, problem);
-    return result == 0 ? store_session(hosts, problem) : result;
+    hosts->until = end_of(hosts->context);
+    return result < 0 ? result : hosts_keep(hosts, problem);
 }
 
 static int acquire(struct hosts *hosts)
@@ -125,6 +120,7 @@ static int acquire(struct hosts *hosts)
     struct problem problem;
     const struct hosts_acquire *wanted = hosts->context;
     struct meter_begun begun = {0};
+    hosts->until = wanted->until;
     int result = hosts_begin(hosts, wanted->name, &problem);
 
     if (result == 0)
@@ -137,7 +133,7 @@ static int acquire(struct hosts *hosts)
     begun.time = clock_now(CLOCK_MONOTONIC);
     tell_begin(hosts, &begun);
     record(hosts, begun.time);
-    int status = hosts_end(hosts) < 0 || hosts->full ? EXIT_FAILURE : EXIT_SUCCESS;
+    int status = hosts_end(hosts) < 0 || hosts->storing.full ? EXIT_FAILURE : EXIT_SUCCESS;
     if (hosts_report(hosts, &problem) < 0)
         status = command_error("%s", problem.text);
     return status;

@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #define SECOND      1000000000ULL /* ns */
-#define QUIET       (SECOND / 5)  /* after which no packet of a host that is out is on its way */
 #define NO_PROGRESS (30 * SECOND)
 
 /* ---- recordings ---- */
@@ -20,15 +19,15 @@
 static void take_end(void *context, struct remote_host *remote, const struct conduct_answer *answer)
 {
     struct metered_host *host = remote->context;
-    json_t *trace = json_object_get(answer->result, "trace");
+    const struct recording_said said = notice_recording(json_object_get(answer->result, "trace"));
 
     (void)context;
     if (answer->error < 0)
         return;
     host->ended = host->settled = true;
-    host->records = (uint64_t)json_integer_value(json_object_get(trace, "records"));
-    host->lost = (uint64_t)json_integer_value(json_object_get(trace, "lost"));
-    host->stored = json_is_true(json_object_get(trace, "begun"));
+    host->records = said.records;
+    host->lost = said.lost;
+    host->stored = said.begun;
 }
 
 static bool is_recorded(void *context, struct remote_host *remote)
@@ -43,7 +42,7 @@ static json_t *name_recording(void *context, struct remote_host *remote)
 {
     (void)context;
     (void)remote;
-    return json_pack("{s:s}", "recording", HOSTS_RECORDING);
+    return request_recording(HOSTS_RECORDING);
 }
 
 /* Waits at most until the user is tired of it. */
@@ -80,46 +79,31 @@ static bool all_known(const struct hosts *hosts)
 
 /* ---- packets ---- */
 
-/* Waits until the thread has stored all, or nothing comes any more. */
-static bool await_copies(struct hosts *hosts)
+static struct metered_host *host_of(struct hosts *hosts, const char *machine)
 {
-    uint64_t now = clock_now(CLOCK_MONOTONIC), last = now, pieces = UINT64_MAX;
-    struct hosts_copies_state state;
-
-    conduct_set_patience(hosts->conduct, 2);
-    for (;;) {
-        hosts_copies_look(hosts->copies, &state);
-        now = clock_now(CLOCK_MONOTONIC);
-        if (state.pieces != pieces)
-            last = now;
-        pieces = state.pieces;
-        if (state.complete && now - last >= QUIET)
-            return true;
-        if (state.stopped || hosts->broken || now - last >= NO_PROGRESS ||
-            conduct_is_interrupted(hosts->conduct))
-            return false;
-        hosts_poll(hosts, 20);
-    }
+    for (size_t i = 0; machine != NULL && i < hosts->count; i++)
+        if (strcmp(machine, hosts->list[i].remote->machine) == 0)
+            return &hosts->list[i];
+    return NULL;
 }
 
 /* Notes of each host what is stored of it. `all`: nothing that was sent is missing. Else a host's END may have come, and packets
  * of before not, unless the server has nothing left for us. */
 static void note_stored(struct hosts *hosts, bool all)
 {
-    struct filter *filter = hosts_copies_stop(hosts->copies);
-    struct problem ignored;
-    bool none_left = all || (!hosts->broken && filter_left(filter, &ignored) == 0);
-    struct filter_copy copy;
+    json_t *left = json_object_get(hosts->storing.state, "left"), *copy;
+    bool none_left = all || (json_is_integer(left) && json_integer_value(left) == 0);
 
     for (size_t i = 0; i < hosts->count; i++)
         hosts->list[i].arrived = all || !hosts->list[i].stored;
-    for (size_t i = 0; i < filter_count(filter); i++) {
-        filter_look(filter, i, &copy);
-        for (size_t j = 0; j < hosts->count; j++)
-            if (strcmp(copy.machine, hosts->list[j].remote->machine) == 0) {
-                hosts->list[j].until = copy.until;
-                hosts->list[j].arrived |= none_left && copy.ended && copy.refused == 0;
-            }
+    for (size_t i = 0; (copy = hosts_storing_copy(hosts, i)) != NULL; i++) {
+        const char *machine = json_string_value(json_object_get(copy, "machine"));
+        struct metered_host *host = host_of(hosts, machine);
+        if (host == NULL)
+            continue;
+        host->until = (uint64_t)json_integer_value(json_object_get(copy, "until_ns"));
+        host->arrived |= none_left && json_is_true(json_object_get(copy, "ended")) &&
+                         json_integer_value(json_object_get(copy, "refused")) == 0;
     }
 }
 
@@ -128,7 +112,17 @@ bool hosts_loss_known(const struct metered_host *host)
     return !host->cut && (!host->opened || (host->settled && host->arrived));
 }
 
-/* What filters in other processes have not stored yet is kept by the server: more than the last packet of each part. */
+/* Whether our own filter may go on another time: it has not ended in order. */
+static bool has_own(struct hosts *hosts)
+{
+    char durable[FILTER_NAME_SIZE];
+    struct problem problem;
+
+    filter_name(hosts->folder, durable);
+    return fabric_left(conduct_fabric(hosts->conduct), durable, &problem) >= 0;
+}
+
+/* What other filters have not stored yet is kept by the server: more than the last packet of each part. */
 static uint64_t others_left(struct hosts *hosts)
 {
     struct fabric *fabric = conduct_fabric(hosts->conduct);
@@ -139,7 +133,7 @@ static uint64_t others_left(struct hosts *hosts)
     for (size_t i = 0; i < hosts->count; i++)
         last += hosts->list[i].opened ? FABRIC_PARTS : 0;
     if (fabric_trim(fabric, &problem) < 0 || fabric_usage(fabric, &usage, &problem) < 0 ||
-        usage.consumers <= 1) /* our own */
+        usage.consumers <= (uint64_t)has_own(hosts))
         return 0;
     return usage.packets > last ? usage.packets - last : 0;
 }
@@ -198,18 +192,10 @@ void hosts_abandon(struct hosts *hosts)
 {
     if (hosts->conduct != NULL)
         end_agents(hosts);
-    hosts_copies_close(hosts->copies, NULL);
-    hosts->copies = NULL;
+    hosts_storing_end(hosts);
     if (hosts->folder[0] != '\0' && hosts->options->attach == NULL) /* it was created for this */
         folder_remove(hosts->folder);
     hosts->folder[0] = '\0';
-}
-
-static void expect_all(struct hosts *hosts)
-{
-    for (size_t i = 0; i < hosts->count; i++)
-        if (hosts->list[i].stored)
-            hosts_copies_expect(hosts->copies, hosts->list[i].remote->machine, HOSTS_RECORDING);
 }
 
 int hosts_end(struct hosts *hosts)
@@ -220,14 +206,13 @@ int hosts_end(struct hosts *hosts)
     progress_clear(&hosts->progress);
     end_recordings(hosts);
     hosts_rules_end(hosts);
-    expect_all(hosts);
-    bool all = await_copies(hosts);
+    if (!hosts->broken)
+        tell_filters(hosts);
+    bool all = hosts_storing_finish(hosts);
     if (!all)
         hosts_say(hosts, NULL, "not everything that was recorded has arrived here");
-    if (!hosts->broken) {
-        tell_filters(hosts);
+    if (!hosts->broken)
         await_others(hosts);
-    }
     end_agents(hosts);
     note_stored(hosts, all);
     say_cut(hosts);
@@ -236,18 +221,13 @@ int hosts_end(struct hosts *hosts)
 
 void hosts_done(struct hosts *hosts)
 {
-    struct problem problem;
-
     progress_clear(&hosts->progress);
     hosts_live_end(hosts);
-    if (hosts_copies_close(hosts->copies, &problem) < 0)
-        command_error("%s", problem.text);
+    hosts_storing_end(hosts);
     if (hosts_only_reports(hosts) && hosts->folder[0] != '\0')
         folder_remove(hosts->folder);
     else if (hosts->folder[0] != '\0')
         rmdir(hosts->folder); /* only if nothing was recorded */
     conduct_close(hosts->conduct);
-    for (size_t i = 0; i < hosts->count; i++)
-        json_decref(hosts->list[i].said);
     free(hosts->list);
 }

@@ -30,7 +30,7 @@ void hosts_live_step(struct hosts *hosts);
 /* Whether the analyses go on until everything has come: for the report of --store none, and for the last line of JSON. */
 bool hosts_live_is_whole(const struct hosts *hosts);
 
-/* Then: after the copies have been closed, reads the rest, prints the last line, and finishes hosts->recorder.whole. Returns
+/* Then: after the filter has ended, reads the rest, prints the last line, and finishes hosts->recorder.whole. Returns
  * 0, or a negative errno with a line in `problem`. */
 int hosts_live_finish(struct hosts *hosts, struct problem *problem);
 

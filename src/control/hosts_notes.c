@@ -4,7 +4,7 @@
 
 void hosts_say_note(struct hosts *hosts, const struct metered_host *host, const char *text)
 {
-    const char *note = notice_note_once(host->said, text);
+    const char *note = conduct_note_once(hosts->conduct, host->remote->name, text);
 
     if (note != NULL)
         hosts_say(hosts, host->remote, note);

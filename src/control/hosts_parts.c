@@ -2,8 +2,6 @@
 /* hosts_parts.c: input and output of processes on several machines. See hosts_parts.h. */
 #include "control/hosts_parts.h"
 
-#include "base/base64.h"
-
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -88,18 +86,14 @@ bool parts_has_input(void)
     return !isatty(STDIN_FILENO) || tcgetpgrp(STDIN_FILENO) == getpgrp();
 }
 
-static void sent(void *context, struct remote_host *host, int error, int code, json_t *result,
-                 const char *line)
+static void sent(void *context, struct remote_host *host, const struct remote_reply *reply)
 {
     struct part_input *input = context;
 
     (void)host;
-    (void)code;
-    (void)result;
-    (void)line;
     input->waiting = false;
-    input->again = error == 0 ? 0 : clock_now(CLOCK_MONOTONIC) + AGAIN_AFTER;
-    if (error == 0) {
+    input->again = reply->error == 0 ? 0 : clock_now(CLOCK_MONOTONIC) + AGAIN_AFTER;
+    if (reply->error == 0) {
         input->size = 0;
         input->open = !input->reached;
     }
@@ -122,17 +116,15 @@ void parts_input(struct running *running)
 {
     struct part_input *input = &running->input;
     struct part *part = &running->list[0];
-    char text[BASE64_LENGTH(INPUT_SIZE) + 1];
 
     if (!input->open || input->waiting || part->ended)
         return;
     read_input(input);
     if ((input->size == 0 && !input->reached) || clock_now(CLOCK_MONOTONIC) < input->again)
         return;
-    base64_encode(input->bytes, input->size, text);
-    json_t *params = json_pack("{s:i, s:s}", "pid", (int)part->pid, "data", text);
-    if (input->reached)
-        json_object_set_new(params, "end", json_true());
+    json_t *params = request_input(part->pid, input->bytes, input->size, input->reached);
+    if (params == NULL)
+        return;
     input->waiting = true;
     remote_call(conduct_remote(running->hosts->conduct), part->host->remote, "process.input",
                 params, CONDUCT_CALL_MS, sent, input);

@@ -18,56 +18,72 @@ static void free_paths(char **paths, size_t count)
     free(paths);
 }
 
+static int add_path(struct hosts *hosts, json_t *copy, char **ret_path)
+{
+    const char *name = json_string_value(json_object_get(copy, "name"));
+
+    return name == NULL ? 0 : asprintf(ret_path, "%s/%s", hosts->folder, name);
+}
+
 /* The copies that were stored; the caller frees the list. */
 static int list_paths(struct hosts *hosts, char ***ret_paths, size_t *ret_count,
                       struct problem *problem)
 {
-    struct filter *filter = hosts_copies_stop(hosts->copies);
-    size_t most = filter_count(filter), count = 0;
-    char **paths = calloc(most + 1, sizeof(*paths));
-    struct filter_copy copy;
+    json_t *list = json_object_get(hosts->storing.state, "copies"), *copy;
+    char **paths = calloc(json_array_size(list) + 1, sizeof(*paths));
+    size_t count = 0, j;
+    int result = paths == NULL ? -1 : 0;
 
-    if (paths == NULL)
-        return problem_set(problem, -ENOMEM, "out of memory for the report");
     for (size_t i = 0; i < hosts->count; i++) /* in the order of the command line */
-        for (size_t j = 0; j < most; j++) {
-            filter_look(filter, j, &copy);
-            if (copy.path == NULL || strcmp(copy.machine, hosts->list[i].remote->machine) != 0)
+        json_array_foreach(list, j, copy)
+        {
+            const char *machine = json_string_value(json_object_get(copy, "machine"));
+            if (result < 0 || machine == NULL ||
+                strcmp(machine, hosts->list[i].remote->machine) != 0)
                 continue;
-            paths[count] = strdup(copy.path);
-            if (paths[count] == NULL) {
-                free_paths(paths, count);
-                return problem_set(problem, -ENOMEM, "out of memory for the report");
-            }
-            count++;
+            result = add_path(hosts, copy, &paths[count]);
+            count += result > 0;
         }
+    if (result < 0) {
+        free_paths(paths, count);
+        return problem_set(problem, -ENOMEM, "out of memory for the report");
+    }
     *ret_paths = paths;
     *ret_count = count;
     return 0;
 }
 
+static void tell_refused_copy(struct hosts *hosts, json_t *copy)
+{
+    json_int_t count = json_integer_value(json_object_get(copy, "refused"));
+    const char *machine = json_string_value(json_object_get(copy, "machine"));
+    const char *why = json_string_value(json_object_get(copy, "why"));
+    char line[640], refused[COUNTED_SIZE];
+
+    if (count <= 0)
+        return;
+    show_counted((uint64_t)count, "packet", refused);
+    snprintf(line, sizeof(line), "%.63s: %s could not be stored: %.300s",
+             machine == NULL ? "" : machine, refused, why == NULL ? "" : why);
+    hosts_say(hosts, NULL, line);
+}
+
 /* What could not be stored. What never came is told by those who read the copies. */
 static void tell_refused(struct hosts *hosts)
 {
-    struct filter *filter = hosts_copies_stop(hosts->copies);
-    struct filter_copy copy;
-    char line[640], refused[COUNTED_SIZE], why[FILTER_WHY_SIZE];
+    json_t *state = hosts->storing.state, *copy;
+    json_int_t malformed = json_integer_value(json_object_get(state, "malformed"));
+    const char *why = json_string_value(json_object_get(state, "malformed_why"));
+    char line[640], messages[COUNTED_SIZE];
 
-    for (size_t i = 0; i < filter_count(filter); i++) {
-        filter_look(filter, i, &copy);
-        show_counted(copy.refused, "packet", refused);
-        if (copy.refused > 0) {
-            snprintf(line, sizeof(line), "%s: %s could not be stored: %.300s", copy.machine,
-                     refused, copy.why);
-            hosts_say(hosts, NULL, line);
-        }
-    }
-    uint64_t malformed = filter_malformed(filter, why);
-    if (malformed > 0) {
-        show_counted(malformed, "message", refused);
-        snprintf(line, sizeof(line), "dropped %s in place of packets: %s", refused, why);
-        hosts_say(hosts, NULL, line);
-    }
+    for (size_t i = 0; (copy = hosts_storing_copy(hosts, i)) != NULL; i++)
+        tell_refused_copy(hosts, copy);
+    if (malformed <= 0)
+        return;
+    show_counted((uint64_t)malformed, "message", messages);
+    snprintf(line, sizeof(line), "dropped %s in place of packets: %.300s", messages,
+             why == NULL ? "" : why);
+    hosts_say(hosts, NULL, line);
 }
 
 /* " since 14:03:07", " since 2026-11-28 23:59:58" if that is not today; "" if `time` (ns) is 0. */
@@ -134,17 +150,6 @@ static int show(struct hosts *hosts, const struct whole_report *whole, size_t tr
     return recording_report_finish(&hosts->recorder, whole, problem);
 }
 
-/* While they are open, a copy without an end counts as still being recorded. */
-static void close_copies(struct hosts *hosts)
-{
-    struct problem problem;
-
-    tell_refused(hosts);
-    if (hosts_copies_close(hosts->copies, &problem) < 0)
-        command_error("%s", problem.text);
-    hosts->copies = NULL;
-}
-
 /* A controller has taken the place of another one. */
 static void tell_removed(const struct hosts *hosts, const struct analyses_found *found)
 {
@@ -168,7 +173,7 @@ static void end_lines(struct hosts *hosts)
 
 static int report_what_was_read(struct hosts *hosts, struct problem *problem)
 {
-    close_copies(hosts);
+    tell_refused(hosts);
     int result = hosts_live_finish(hosts, problem);
     if (result == 0)
         result = show(hosts, hosts->recorder.whole, hosts->live.count, problem);
@@ -187,7 +192,7 @@ static int report_on_copies(struct hosts *hosts, struct problem *problem)
 
     if (result < 0)
         return result;
-    close_copies(hosts);
+    tell_refused(hosts);
     end_lines(hosts);
     for (size_t i = 0; i < hosts->count; i++)
         records += hosts->list[i].records;

@@ -42,23 +42,20 @@ int hosts_rules_check(const struct rules *rules, struct problem *problem)
     return result;
 }
 
-static void take_answer(void *context, struct remote_host *remote, int error, int code,
-                        json_t *result, const char *line)
+static void take_answer(void *context, struct remote_host *remote, const struct remote_reply *reply)
 {
     struct metered_host *host = remote->context;
     struct hosts *hosts = context;
 
-    (void)result;
-    (void)code;
     host->rules_asked = false;
-    if (error == 0) {
+    if (reply->error == 0) {
         host->rules_told = host->rules_sent;
         if (host->rules_told == hosts->rules_version) /* else newer ones follow */
             hosts_say(hosts, remote, "the new rules are in force");
         return;
     }
     if (!host->rules_failed)
-        hosts_say(hosts, NULL, line);
+        hosts_say(hosts, NULL, reply->line);
     host->rules_failed = true;
 }
 

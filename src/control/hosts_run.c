@@ -35,7 +35,7 @@ static void end_part(struct running *running, struct part *part, int status)
 {
     if (part->ended)
         return;
-    part->ended = true;
+    part->ended = running->hosts->changed = true;
     part->status = status;
     part->ended_at = clock_now(CLOCK_MONOTONIC);
     if (running->failed == 0)
@@ -76,17 +76,6 @@ static void take_event(struct hosts *hosts, struct metered_host *host,
         take_ended(running, part, &event->notice->end);
 }
 
-static void ignore_answer(void *context, struct remote_host *host, int error, int code,
-                          json_t *result, const char *line)
-{
-    (void)context;
-    (void)host;
-    (void)error;
-    (void)code;
-    (void)result;
-    (void)line;
-}
-
 /* The first signal is for the processes, the second for dpm. */
 static void pass_signal(struct hosts *hosts, int signal)
 {
@@ -96,8 +85,7 @@ static void pass_signal(struct hosts *hosts, int signal)
         struct part *part = &running->list[i];
         if (part->started && !part->ended)
             remote_call(conduct_remote(hosts->conduct), part->host->remote, "process.signal",
-                        json_pack("{s:i, s:i}", "pid", (int)part->pid, "signal", signal), 10000,
-                        ignore_answer, NULL);
+                        request_signal(part->pid, sigabbrev_np(signal)), 10000, NULL, NULL);
     }
 }
 
@@ -164,7 +152,7 @@ static int start_all(struct running *running, struct problem *problem)
     for (size_t i = 0; result == 0 && i < running->count; i++) {
         struct part *part = &running->list[i];
         result = conduct_ask(running->hosts->conduct, part->host->remote, "process.start",
-                             json_pack("{s:i}", "pid", (int)part->pid), NULL, problem);
+                             request_process(part->pid), NULL, problem);
         part->started = result == 0;
     }
     return result;
@@ -182,8 +170,7 @@ static void take_back(struct running *running)
         const struct part *part = &running->list[i];
         if (part->started && !part->ended)
             conduct_ask(running->hosts->conduct, part->host->remote, "process.signal",
-                        json_pack("{s:i, s:s}", "pid", (int)part->pid, "signal", "TERM"), NULL,
-                        &ignored);
+                        request_signal(part->pid, "TERM"), NULL, &ignored);
     }
 }
 
@@ -197,14 +184,42 @@ static int begin(struct running *running, struct problem *problem)
     if (result == -ENOENT) /* a file for the session; not the command */
         result = -EIO;
     if (result == 0)
-        result = hosts_session_store(hosts, "run", 0, problem);
-    if (result == 0)
         result = hosts_record(hosts, problem);
     if (result == 0)
         result = make_parts(running, problem);
     if (result == 0)
         result = create_all(running, problem);
-    return result == 0 ? start_all(running, problem) : result;
+    if (result == 0)
+        result = hosts_keep(hosts, problem);
+    if (result == 0)
+        result = start_all(running, problem);
+    hosts->changed = true;
+    return result;
+}
+
+/* For the next controller. */
+static json_t *describe(const struct hosts *hosts)
+{
+    const struct running *running = hosts->context;
+    json_t *all = json_array();
+
+    for (size_t i = 0; i < running->count; i++) {
+        const struct part *part = &running->list[i];
+        const char *slash = strrchr(part->command[0], '/');
+        const struct kept_process process = {
+            .name = slash == NULL ? part->command[0] : slash + 1,
+            .pid = part->pid,
+            .machine = part->host->remote->name,
+            .state = part->ended     ? "killed"
+                     : part->started ? "running"
+                                     : "new",
+            .begun = part->started,
+            .status = part->status,
+        };
+        if (part->pid != 0)
+            json_array_append_new(all, kept_process_json(&process));
+    }
+    return all;
 }
 
 /* ---- until it ends ---- */
@@ -282,6 +297,7 @@ int hosts_run(const struct hosts_options *options, const struct recording_comman
         .context = &running,
         .all_or_none = true,
         .happens = take_event,
+        .processes = describe,
         .interrupted = pass_signal,
     };
     sigset_t old_mask;

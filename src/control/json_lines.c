@@ -95,6 +95,33 @@ static int enqueue(struct json_lines *lines, const char *text, size_t size)
     return 0;
 }
 
+int json_lines_put(struct json_lines *lines, const char *text, size_t size)
+{
+    int result = 0;
+
+    json_lines_flush(lines);
+    size_t waiting = lines->end - lines->begin;
+    if (waiting > 0 && waiting + size > QUEUE_MOST)
+        lines->dropped++;
+    else if (!lines->gone)
+        result = enqueue(lines, text, size);
+    json_lines_flush(lines);
+    return result;
+}
+
+bool json_lines_taken(const struct json_lines *lines)
+{
+    return lines->begin == lines->end;
+}
+
+bool json_lines_abandoned(struct json_lines *lines)
+{
+    struct pollfd file = {.fd = lines->file};
+
+    lines->gone |= lines->file >= 0 && poll(&file, 1, 0) > 0 && (file.revents & POLLERR) != 0;
+    return lines->gone;
+}
+
 int json_lines_add(struct json_lines *lines, const struct live_snapshot *snapshot)
 {
     char *text = NULL;
@@ -104,14 +131,9 @@ int json_lines_add(struct json_lines *lines, const struct live_snapshot *snapsho
 
     if (memory != NULL && fclose(memory) != 0 && result == 0)
         result = -ENOMEM;
-    json_lines_flush(lines);
-    size_t waiting = lines->end - lines->begin;
-    if (result == 0 && waiting > 0 && waiting + size > QUEUE_MOST)
-        lines->dropped++;
-    else if (result == 0 && !lines->gone)
-        result = enqueue(lines, text, size);
+    if (result == 0)
+        result = json_lines_put(lines, text, size);
     free(text);
-    json_lines_flush(lines);
     return result;
 }
 

@@ -27,6 +27,13 @@ struct json_lines {
  * Call json_lines_close in any case. */
 int json_lines_open(struct json_lines *lines, const char *name, struct problem *problem);
 
+/* Adds a line, unless its reader is too slow. Returns 0 or -ENOMEM. */
+int json_lines_put(struct json_lines *lines, const char *text, size_t size);
+
+/* Whether the reader has taken all lines; and whether it has gone. */
+bool json_lines_taken(const struct json_lines *lines);
+bool json_lines_abandoned(struct json_lines *lines);
+
 /* Adds the latest snapshot. Returns 0 or -ENOMEM. */
 int json_lines_add(struct json_lines *lines, const struct live_snapshot *snapshot);
 

@@ -6,7 +6,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <jansson.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,28 +72,12 @@ static int add_all_in(struct live_operand *operand, const char *folder, struct p
 
 /* ---- sessions of this user ---- */
 
-/* Where a session's controller stores what comes from its machines. Returns whether it says so. */
-static bool folder_of(const struct remote_session *session, char folder[PATH_MAX])
-{
-    char file[PATH_MAX + 32];
-
-    snprintf(file, sizeof(file), "%s/hosts.json", session->folder);
-    json_t *hosts = json_load_file(file, 0, NULL);
-    const char *text = json_string_value(json_object_get(hosts, "folder"));
-    if (text != NULL)
-        snprintf(folder, PATH_MAX, "%s", text);
-    json_decref(hosts);
-    return text != NULL;
-}
-
 /* Takes a session, or one of its jobs. */
 static int add_session(struct live_operand *operand, const struct remote_session *session,
                        const char *job, struct problem *problem)
 {
     char folder[PATH_MAX];
 
-    if (job == NULL && folder_of(session, folder))
-        return add_all_in(operand, folder, problem);
     int result = job_where(session->name, job, folder, operand->job, problem);
     if (result < 0)
         return result;

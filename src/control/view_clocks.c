@@ -17,21 +17,18 @@ static uint64_t drift(uint64_t elapsed)
     return elapsed * CLOCK_DRIFT_PPM / 1000000;
 }
 
-static void took_time(void *context, struct remote_host *remote, int error, int code,
-                      json_t *result, const char *line)
+static void took_time(void *context, struct remote_host *remote, const struct remote_reply *reply)
 {
     struct view_host *host = context;
     uint64_t now = clock_now(CLOCK_MONOTONIC), wall = clock_now(CLOCK_REALTIME);
     uint64_t elapsed = now - host->asked;
     struct asked_clock answer = {.bound = elapsed / 2, .time = now};
 
-    (void)code;
-    (void)line; /* the host is lost, as is said elsewhere */
     host->asked = 0;
-    if (error < 0)
+    if (reply->error < 0)
         return;
-    answer.ahead =
-        json_integer_value(json_object_get(result, "time")) - (json_int_t)(wall - answer.bound);
+    answer.ahead = json_integer_value(json_object_get(reply->result, "time")) -
+                   (json_int_t)(wall - answer.bound);
     answer.bound += drift(elapsed) + 1; /* during the question, too */
     if (asked_clock_take(&host->clock, &answer) == ASKED_JUMP)
         command_say("note: %s: a clock was set: it is %.3f ms %s now, to %.3f ms", remote->name,

@@ -227,20 +227,17 @@ static int connect_all(struct view_hosts *hosts, struct problem *problem)
     return result;
 }
 
-static void took_begin(void *context, struct remote_host *remote, int error, int code,
-                       json_t *result, const char *line)
+static void took_begin(void *context, struct remote_host *remote, const struct remote_reply *reply)
 {
     struct view_host *host = context;
 
     (void)remote;
-    (void)code;
-    (void)result;
     host->hosts->waiting--;
-    host->begun = error == 0;
+    host->begun = reply->error == 0;
     if (host->begun)
         central_said(host->hosts->central, host->link, clock_now(CLOCK_REALTIME));
-    if (error < 0)
-        failed(host->hosts, error, line);
+    else
+        failed(host->hosts, reply->error, reply->line);
 }
 
 #define BEAT_LEAST 10000000u  /* ns */
@@ -274,24 +271,22 @@ static void begin_host(struct view_host *host, remote_answer took)
                 took, host);
 }
 
-static void took_begin_again(void *context, struct remote_host *remote, int error, int code,
-                             json_t *result, const char *line)
+static void took_begin_again(void *context, struct remote_host *remote,
+                             const struct remote_reply *reply)
 {
     struct view_host *host = context;
 
-    (void)code;
-    (void)result;
     host->waits = false;
     if (host->ended)
         return;
-    if (error < 0) {
-        command_say("note: %s", line);
+    if (reply->error < 0) {
+        command_say("note: %s", reply->line);
         if (!host->lost)
             lose(host);
     }
-    if (error == 0)
+    if (reply->error == 0)
         central_said(host->hosts->central, host->link, clock_now(CLOCK_REALTIME));
-    if (remote->state == REMOTE_READY && error != -EREMOTEIO) /* else it has refused */
+    if (remote->state == REMOTE_READY && reply->error != -EREMOTEIO) /* else it has refused */
         view_host_return(host);
 }
 

@@ -4,16 +4,13 @@
 
 #include "monitor/wire.h"
 
-static void took_steps(void *context, struct remote_host *remote, int error, int code,
-                       json_t *result, const char *line)
+static void took_steps(void *context, struct remote_host *remote, const struct remote_reply *reply)
 {
     struct view_host *host = context;
 
-    (void)code;
-    (void)result;
     host->waits = false;
-    if (error < 0 && !host->ended && !host->lost)
-        command_say("note: %s", line);
+    if (reply->error < 0 && !host->ended && !host->lost)
+        command_say("note: %s", reply->line);
     if (remote->state == REMOTE_READY && !host->ended)
         view_host_return(host); /* it was lost and is back, while this was on its way */
 }

@@ -37,12 +37,11 @@ struct fabric {
     char user[128];
     char where[128];                     /* the server, for problems */
     char inbox[FABRIC_SUBJECT_SIZE / 2]; /* PREFIX.TOKEN */
-    char streams[2][FABRIC_NAME_MOST + 16];
+    char streams[3][FABRIC_NAME_MOST + 16];
 
     natsConnection *connection;
     natsOptions *options;
     natsSubscription *replies, *requests;
-    jsCtx *jetstream;
 
     int events, timer, poll; /* an eventfd and a timerfd in an epoll */
 
@@ -67,7 +66,9 @@ struct fabric {
     struct fabric_usage usage; /* of packets, as the last answer said */
 };
 
-enum { STREAM_PACKETS, STREAM_SAID }; /* of fabric.streams */
+enum { STREAM_PACKETS, STREAM_SAID, STREAM_KEPT }; /* of fabric.streams */
+
+#define KEPT_SUBJECT "dpm.%s.controller.kept." /* a key follows */
 
 /* A problem's line for an error of libnats: "what: why". Returns `error`. */
 int fabric_problem(struct problem *problem, int error, const char *what, natsStatus status);

@@ -236,8 +236,6 @@ static int connect_now(struct fabric *fabric, int timeout_ms, struct problem *pr
     if (status == NATS_OK && fabric->machine[0] != '\0')
         status = subscribe(fabric, &fabric->requests, subject, fabric_on_request);
     if (status == NATS_OK)
-        status = natsConnection_JetStream(&fabric->jetstream, fabric->connection, NULL);
-    if (status == NATS_OK)
         status = try_subscriptions(fabric, timeout_ms);
     if (status != NATS_OK)
         return connect_problem(fabric, status, problem);
@@ -317,6 +315,8 @@ int fabric_open(const struct fabric_options *options, int timeout_ms, struct fab
              options->session);
     snprintf(fabric->streams[STREAM_SAID], sizeof(fabric->streams[0]), "dpm-%s-said",
              options->session);
+    snprintf(fabric->streams[STREAM_KEPT], sizeof(fabric->streams[0]), "dpm-%s-kept",
+             options->session);
     describe_server(fabric, options->url);
     error = make_descriptors(fabric);
     if (error != 0)
@@ -360,7 +360,6 @@ void fabric_close(struct fabric *fabric)
         outbox_free(fabric->outboxes);
     for (struct arrival *arrival; (arrival = fabric_take(fabric, NULL, NULL, 0)) != NULL;)
         fabric_arrival_free(arrival);
-    jsCtx_Destroy(fabric->jetstream);
     natsSubscription_Destroy(fabric->replies);
     natsSubscription_Destroy(fabric->requests);
     natsConnection_Destroy(fabric->connection);

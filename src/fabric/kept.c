@@ -1,81 +1,104 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kept.c: the state of a controller, which the next one reads: JSON values by key, in the bucket dpm-SESSION-kept of the
- * server's key-value store.
+ * kept.c: the state of a controller, which the next one reads: JSON values by key, in a stream that has the last message of each
+ * subject.
+ *
+ *      dpm-SESSION-kept      dpm.SESSION.controller.kept.session   {"next_job": 3, ...}
+ *                            dpm.SESSION.controller.kept.job.1     {"number": 1, ...}
  */
 #include "fabric/fabric_internal.h"
+
+#include "base/base64.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static int open_bucket(struct fabric *fabric, kvStore **ret_bucket, struct problem *problem)
+static void name_subject(const struct fabric *fabric, const char *key,
+                         char subject[FABRIC_SUBJECT_SIZE])
 {
-    char name[FABRIC_NAME_MOST + 16];
-    union nats_bucket bucket;
-
-    snprintf(name, sizeof(name), "dpm-%s-kept", fabric->session);
-    natsStatus status = js_KeyValue(ret_bucket, fabric->jetstream, name);
-    if (status == NATS_NOT_FOUND) {
-        kvConfig_Init(&bucket.config);
-        bucket.config.Bucket = name;
-        bucket.config.History = 1;
-        bucket.config.StorageType = js_FileStorage;
-        status = js_CreateKeyValue(ret_bucket, fabric->jetstream, &bucket.config);
-    }
-    return status == NATS_OK ? 0 : fabric_problem(problem, fabric_errno(status), name, status);
+    snprintf(subject, FABRIC_SUBJECT_SIZE, KEPT_SUBJECT "%.100s", fabric->session, key);
 }
 
-int fabric_keep(struct fabric *fabric, const char *key, json_t *value, struct problem *problem)
+static int ask(struct fabric *fabric, const char *what, const char *key, const char *verb,
+               const char *member, json_t **ret_answer, struct problem *problem)
 {
-    char *text = value == NULL ? NULL : json_dumps(value, JSON_COMPACT);
-    kvStore *bucket = NULL;
-    int result = value != NULL && text == NULL ? problem_set(problem, -ENOMEM, "out of memory")
-                                               : open_bucket(fabric, &bucket, problem);
+    char of[FABRIC_SUBJECT_SIZE], subject[FABRIC_SUBJECT_SIZE], body[FABRIC_SUBJECT_SIZE + 32];
 
-    if (result == 0) {
-        natsStatus status =
-            text == NULL ? kvStore_Delete(bucket, key) : kvStore_PutString(NULL, bucket, key, text);
-        if (status != NATS_OK)
-            result = fabric_problem(problem, fabric_errno(status), key, status);
-    }
-    kvStore_Destroy(bucket);
+    name_subject(fabric, key, of);
+    snprintf(subject, sizeof(subject), "$JS.API.STREAM.%s.%s", verb, fabric->streams[STREAM_KEPT]);
+    snprintf(body, sizeof(body), "{\"%s\":\"%s\"}", member, of);
+    return fabric_ask(fabric, what, subject, body, ret_answer, problem);
+}
+
+static int store(struct fabric *fabric, const char *key, json_t *value, json_t **ret_answer,
+                 struct problem *problem)
+{
+    char subject[FABRIC_SUBJECT_SIZE];
+    char *text = json_dumps(value, JSON_COMPACT);
+
+    name_subject(fabric, key, subject);
+    int result = text == NULL ? problem_set(problem, -ENOMEM, "out of memory")
+                              : fabric_ask(fabric, key, subject, text, ret_answer, problem);
     free(text);
     return result;
 }
 
-/* Parses one value. Skips one that is not JSON: no controller wrote it. */
-static void take_entry(json_t *all, const char *key, kvEntry *entry)
+int fabric_keep(struct fabric *fabric, const char *key, json_t *value, struct problem *problem)
 {
-    json_t *value =
-        json_loadb(kvEntry_Value(entry), (size_t)kvEntry_ValueLen(entry), JSON_DECODE_ANY, NULL);
+    json_t *answer = NULL;
+    int result = value == NULL ? ask(fabric, key, key, "PURGE", "filter", &answer, problem)
+                               : store(fabric, key, value, &answer, problem);
 
+    json_decref(answer);
+    return result;
+}
+
+/* NULL: it is not JSON: no controller wrote it. */
+static json_t *value_of(json_t *answer)
+{
+    const char *text =
+        json_string_value(json_object_get(json_object_get(answer, "message"), "data"));
+    size_t length = text == NULL ? 0 : strlen(text);
+    char *bytes = malloc(length + 1);
+    int64_t size = bytes == NULL ? -1 : base64_decode(text == NULL ? "" : text, length, bytes);
+    json_t *value = size < 0 ? NULL : json_loadb(bytes, (size_t)size, JSON_DECODE_ANY, NULL);
+
+    free(bytes);
+    return value;
+}
+
+static int take_value(struct fabric *fabric, const char *key, json_t *all, struct problem *problem)
+{
+    json_t *answer = NULL;
+    int result = ask(fabric, key, key, "MSG.GET", "last_by_subj", &answer, problem);
+    json_t *value = result == 0 ? value_of(answer) : NULL;
+
+    json_decref(answer);
     if (value != NULL)
         json_object_set_new(all, key, value);
+    return result;
 }
 
 int fabric_kept(struct fabric *fabric, json_t **ret_all, struct problem *problem)
 {
-    kvStore *bucket = NULL;
-    kvKeysList keys = {0};
-    int result = open_bucket(fabric, &bucket, problem);
+    char prefix[FABRIC_SUBJECT_SIZE];
+    const char *subject;
+    json_t *info = NULL, *count, *all = json_object();
+    int result =
+        ask(fabric, "what a controller has kept", ">", "INFO", "subjects_filter", &info, problem);
 
-    if (result < 0)
-        return result;
-    json_t *all = json_object();
-    natsStatus status = kvStore_Keys(&keys, bucket, NULL);
-    for (int i = 0; status == NATS_OK && i < keys.Count; i++) {
-        kvEntry *entry = NULL;
-        if (kvStore_Get(&entry, bucket, keys.Keys[i]) == NATS_OK)
-            take_entry(all, keys.Keys[i], entry);
-        kvEntry_Destroy(entry);
+    name_subject(fabric, "", prefix);
+    json_object_foreach(json_object_get(json_object_get(info, "state"), "subjects"), subject, count)
+    {
+        if (result == 0 && strncmp(subject, prefix, strlen(prefix)) == 0)
+            result = take_value(fabric, subject + strlen(prefix), all, problem);
     }
-    kvKeysList_Destroy(&keys);
-    kvStore_Destroy(bucket);
-    if (status != NATS_OK && status != NATS_NOT_FOUND) {
+    json_decref(info);
+    if (result < 0 && result != -ENOENT) { /* there is no such stream: nothing was kept */
         json_decref(all);
-        return fabric_problem(problem, fabric_errno(status), "what a controller has kept", status);
+        return result;
     }
     *ret_all = all;
     return 0;

@@ -5,9 +5,7 @@
  * The SONAME has the minor version (libnats.so.3.10), though what we use has stayed the same. Compared were the headers and
  * the sources of 3.4.1, 3.5.0, 3.6.1, 3.7.0, 3.8.3, 3.9.3, 3.10.1, 3.11.0, 3.12.0, 3.13.0 and 3.14.0-beta:
  *   - The functions of NATS_FUNCTIONS are all there, with the same parameters; 3.12 adds `const` to three.
- *   - So are our four types of callbacks, and the numbers of natsStatus, natsConnStatus and jsStorageType: new ones follow
- *     the old ones.
- *   - Two structures are ours: kvKeysList is the same, kvConfig grows at its end (union nats_bucket).
+ *   - So are our four types of callbacks, and the numbers of natsStatus and natsConnStatus: new ones follow the old ones.
  * 3.3 has no natsOptions_SetIgnoreDiscoveredServers. Before NEWEST becomes larger, compare again.
  */
 #define NATS_LIBRARY_ITSELF

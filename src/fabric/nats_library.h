@@ -24,7 +24,6 @@
     F(natsConnection_FlushTimeout)                                                                 \
     F(natsConnection_GetLastError)                                                                 \
     F(natsConnection_GetMaxPayload)                                                                \
-    F(natsConnection_JetStream)                                                                    \
     F(natsConnection_Publish)                                                                      \
     F(natsConnection_PublishMsg)                                                                   \
     F(natsConnection_PublishRequest)                                                               \
@@ -71,20 +70,7 @@
     F(natsSubscription_Drain)                                                                      \
     F(natsSubscription_NextMsg)                                                                    \
     F(natsSubscription_SetOnCompleteCB)                                                            \
-    F(natsSubscription_WaitForDrainCompletion)                                                     \
-    F(js_CreateKeyValue)                                                                           \
-    F(js_KeyValue)                                                                                 \
-    F(jsCtx_Destroy)                                                                               \
-    F(kvConfig_Init)                                                                               \
-    F(kvEntry_Destroy)                                                                             \
-    F(kvEntry_Value)                                                                               \
-    F(kvEntry_ValueLen)                                                                            \
-    F(kvKeysList_Destroy)                                                                          \
-    F(kvStore_Delete)                                                                              \
-    F(kvStore_Destroy)                                                                             \
-    F(kvStore_Get)                                                                                 \
-    F(kvStore_Keys)                                                                                \
-    F(kvStore_PutString)
+    F(natsSubscription_WaitForDrainCompletion)
 
 struct nats_library {
 #define NATS_FUNCTION_MEMBER(name) __typeof__(name) *name;
@@ -98,12 +84,6 @@ extern struct nats_library nats_library;
  * -ELIBACC with a line in `problem` that names the package to install. Outside it is fabric_available. */
 int nats_library_load(struct problem *problem);
 
-/* kvConfig_Init clears a kvConfig as large as the library's, which may be newer than our header. */
-union nats_bucket {
-    kvConfig config;
-    char space[1024]; /* 3.4: 56 bytes; 3.14: 88 */
-};
-
 #ifndef NATS_LIBRARY_ITSELF /* nats_library.c, which writes names */
 #define nats_GetLastError                       nats_library.nats_GetLastError
 #define nats_Open                               nats_library.nats_Open
@@ -114,7 +94,6 @@ union nats_bucket {
 #define natsConnection_FlushTimeout             nats_library.natsConnection_FlushTimeout
 #define natsConnection_GetLastError             nats_library.natsConnection_GetLastError
 #define natsConnection_GetMaxPayload            nats_library.natsConnection_GetMaxPayload
-#define natsConnection_JetStream                nats_library.natsConnection_JetStream
 #define natsConnection_Publish                  nats_library.natsConnection_Publish
 #define natsConnection_PublishMsg               nats_library.natsConnection_PublishMsg
 #define natsConnection_PublishRequest           nats_library.natsConnection_PublishRequest
@@ -162,19 +141,6 @@ union nats_bucket {
 #define natsSubscription_NextMsg                nats_library.natsSubscription_NextMsg
 #define natsSubscription_SetOnCompleteCB        nats_library.natsSubscription_SetOnCompleteCB
 #define natsSubscription_WaitForDrainCompletion nats_library.natsSubscription_WaitForDrainCompletion
-#define js_CreateKeyValue                       nats_library.js_CreateKeyValue
-#define js_KeyValue                             nats_library.js_KeyValue
-#define jsCtx_Destroy                           nats_library.jsCtx_Destroy
-#define kvConfig_Init                           nats_library.kvConfig_Init
-#define kvEntry_Destroy                         nats_library.kvEntry_Destroy
-#define kvEntry_Value                           nats_library.kvEntry_Value
-#define kvEntry_ValueLen                        nats_library.kvEntry_ValueLen
-#define kvKeysList_Destroy                      nats_library.kvKeysList_Destroy
-#define kvStore_Delete                          nats_library.kvStore_Delete
-#define kvStore_Destroy                         nats_library.kvStore_Destroy
-#define kvStore_Get                             nats_library.kvStore_Get
-#define kvStore_Keys                            nats_library.kvStore_Keys
-#define kvStore_PutString                       nats_library.kvStore_PutString
 #endif
 
 #endif

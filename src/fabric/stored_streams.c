@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* stored_streams.c: the session's two streams: made, measured, trimmed. By the controller. */
+/* stored_streams.c: the session's streams: made, measured, trimmed. By the controller. */
 #include "fabric/fabric_internal.h"
 #include "fabric/fabric_names.h"
 
@@ -12,26 +12,46 @@
 #define PACKET_BYTES (1ull << 30)
 #define SAID_BYTES   (64ull << 20)
 #define WINDOW_MS    120000ull
+#define KEPT_LEAST   (1ull << 20)
+#define KEPT_MOST    (16ull << 20)
+
+static uint64_t kept_bytes(uint64_t packet_bytes)
+{
+    uint64_t bytes = packet_bytes / 16;
+
+    return bytes < KEPT_LEAST ? KEPT_LEAST : bytes > KEPT_MOST ? KEPT_MOST : bytes;
+}
+
+static json_t *subjects_of(const struct fabric *fabric, unsigned stream)
+{
+    char first[FABRIC_SUBJECT_SIZE], second[FABRIC_SUBJECT_SIZE];
+
+    snprintf(first, sizeof(first),
+             stream == STREAM_PACKETS ? "dpm.%s.*.packets.>"
+             : stream == STREAM_SAID  ? "dpm.%s.*.notice"
+                                      : KEPT_SUBJECT ">",
+             fabric->session);
+    snprintf(second, sizeof(second), "dpm.%s.*.output.>", fabric->session);
+    return stream == STREAM_SAID ? json_pack("[ss]", first, second) : json_pack("[s]", first);
+}
 
 static json_t *stream_config(const struct fabric *fabric, unsigned stream,
                              const struct fabric_limits *limits)
 {
-    bool packets = stream == STREAM_PACKETS;
-    char first[FABRIC_SUBJECT_SIZE], second[FABRIC_SUBJECT_SIZE];
-    uint64_t bytes = packets ? limits->packet_bytes : limits->said_bytes;
+    uint64_t packets = limits->packet_bytes == 0 ? PACKET_BYTES : limits->packet_bytes;
+    uint64_t bytes = stream == STREAM_PACKETS  ? packets
+                     : stream == STREAM_KEPT   ? kept_bytes(packets)
+                     : limits->said_bytes == 0 ? SAID_BYTES
+                                               : limits->said_bytes;
     uint64_t window_ms = limits->window_ms == 0 ? WINDOW_MS : limits->window_ms;
 
-    if (bytes == 0)
-        bytes = packets ? PACKET_BYTES : SAID_BYTES;
-    snprintf(first, sizeof(first), packets ? "dpm.%s.*.packets.>" : "dpm.%s.*.notice",
-             fabric->session);
-    snprintf(second, sizeof(second), "dpm.%s.*.output.>", fabric->session);
-    return json_pack(
-        "{ss, so, ss, ss, ss, sI, si, si, si, sI, sb}", "name", fabric->streams[stream], "subjects",
-        packets ? json_pack("[s]", first) : json_pack("[ss]", first, second), "retention", "limits",
-        "storage", "file", "discard", packets ? "new" : "old", "max_bytes", (json_int_t)bytes,
-        "max_msgs", -1, "max_consumers", -1, "num_replicas", 1, "duplicate_window",
-        (json_int_t)(window_ms * MILLISECONDS), "allow_direct", (int)packets);
+    return json_pack("{ss, so, ss, ss, ss, sI, si, si, si, si, sI, sb}", "name",
+                     fabric->streams[stream], "subjects", subjects_of(fabric, stream), "retention",
+                     "limits", "storage", "file", "discard", stream == STREAM_SAID ? "old" : "new",
+                     "max_bytes", (json_int_t)bytes, "max_msgs", -1, "max_msgs_per_subject",
+                     stream == STREAM_KEPT ? 1 : -1, "max_consumers", -1, "num_replicas", 1,
+                     "duplicate_window", (json_int_t)(window_ms * MILLISECONDS), "allow_direct",
+                     (int)(stream == STREAM_PACKETS));
 }
 
 static int create_stream(struct fabric *fabric, unsigned stream, const struct fabric_limits *limits,
@@ -65,8 +85,10 @@ int fabric_create_streams(struct fabric *fabric, const struct fabric_limits *lim
 
     if (limits == NULL)
         limits = &defaults;
-    int error = create_stream(fabric, STREAM_PACKETS, limits, problem);
-    return error != 0 ? error : create_stream(fabric, STREAM_SAID, limits, problem);
+    int error = 0;
+    for (unsigned stream = STREAM_PACKETS; error == 0 && stream <= STREAM_KEPT; stream++)
+        error = create_stream(fabric, stream, limits, problem);
+    return error;
 }
 
 int fabric_has_streams(struct fabric *fabric, struct problem *problem)
@@ -87,7 +109,7 @@ int fabric_remove_streams(struct fabric *fabric, struct problem *problem)
 {
     int first = 0;
 
-    for (unsigned stream = STREAM_PACKETS; stream <= STREAM_SAID; stream++) {
+    for (unsigned stream = STREAM_PACKETS; stream <= STREAM_KEPT; stream++) {
         char subject[FABRIC_SUBJECT_SIZE];
         json_t *answer = NULL;
         snprintf(subject, sizeof(subject), "$JS.API.STREAM.DELETE.%s", fabric->streams[stream]);

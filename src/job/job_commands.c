@@ -9,7 +9,7 @@
 
 int command_filter(struct jobs *jobs, const struct job_command *command)
 {
-    struct job_filter *filter = NULL;
+    struct kept_filter *filter = NULL;
     struct problem problem;
 
     if (command->count > 0) {
@@ -18,7 +18,8 @@ int command_filter(struct jobs *jobs, const struct job_command *command)
             return jobs_error(jobs, "%s", problem.text);
         bool here = filters_are_here(filter);
         jobs_print(jobs, "filter %s created: process %d, stores in %s%s%s", filter->name,
-                   filter->pid, here ? "" : filter->machine, here ? "" : ":", filter->folder);
+                   filter->process.pid, here ? "" : filter->machine, here ? "" : ":",
+                   filter->folder);
         if (filter->files[0] != NULL && strcmp(filter->program, "filter") == 0)
             jobs_print(jobs, "note: filter %s: the records describe themselves; %s is not needed",
                        filter->name, filter->files[0]);
@@ -29,8 +30,8 @@ int command_filter(struct jobs *jobs, const struct job_command *command)
     }
     jobs_print(jobs, "%-8s %-16s %-16s %s", "process", "name", "machine", "stores in");
     for (size_t i = 0; i < jobs->filter_count; i++)
-        jobs_print(jobs, "%-8d %-16s %-16s %s%s", jobs->filters[i]->pid, jobs->filters[i]->name,
-                   jobs->filters[i]->machine, jobs->filters[i]->folder,
+        jobs_print(jobs, "%-8d %-16s %-16s %s%s", jobs->filters[i]->process.pid,
+                   jobs->filters[i]->name, jobs->filters[i]->machine, jobs->filters[i]->folder,
                    filters_alive(jobs->filters[i]) ? "" : "  (ended)");
     return 0;
 }
@@ -55,7 +56,7 @@ int command_newjob(struct jobs *jobs, const struct job_command *command)
 {
     const char *name = command->words[0];
     const char *wanted = command->count > 1 ? command->words[1] : "default";
-    struct job_filter *filter = jobs_find_filter(jobs, wanted);
+    struct kept_filter *filter = jobs_find_filter(jobs, wanted);
     struct problem problem;
 
     if (jobs_find(jobs, name) != NULL)
@@ -120,10 +121,9 @@ static bool is_open_already(struct jobs *jobs, const struct job *job, struct job
 {
     json_t *state = NULL;
     struct problem ignored;
-    bool active =
-        jobs_ask(jobs, machine, "recording.state", json_pack("{s:s}", "recording", job->recording),
-                 &state, &ignored) == 0 &&
-        json_is_true(json_object_get(state, "active"));
+    bool active = jobs_ask(jobs, machine, "recording.state", request_recording(job->recording),
+                           &state, &ignored) == 0 &&
+                  notice_recording(state).active;
 
     json_decref(state);
     return active;
@@ -133,14 +133,10 @@ static bool is_open_already(struct jobs *jobs, const struct job *job, struct job
 static int tell_flags(struct jobs *jobs, const struct job *job, struct job_machine *machine,
                       struct problem *problem)
 {
-    char flags[METER_FLAGS_TEXT_SIZE];
-
     if (job->flags == METER_ALL_FLAGS)
         return 0;
-    meter_flags_text(job->flags, flags);
-    return jobs_ask(jobs, machine, "recording.flags",
-                    json_pack("{s:s, s:s}", "recording", job->recording, "flags", flags), NULL,
-                    problem);
+    return jobs_ask(jobs, machine, "recording.flags", request_flags(job->recording, job->flags),
+                    NULL, problem);
 }
 
 static int open_recording(struct jobs *jobs, struct job *job, struct job_machine *machine,
@@ -259,19 +255,16 @@ int command_acquire(struct jobs *jobs, const struct job_command *command)
 int jobs_set_flags(struct jobs *jobs, struct job *job)
 {
     struct conduct_answer *answers = calloc(job->recording_count + 1, sizeof(*answers));
-    char text[METER_FLAGS_TEXT_SIZE];
     int failed = 0;
 
     if (answers == NULL)
         return jobs_error(jobs, "out of memory");
-    meter_flags_text(job->flags, text);
     job->flags_set = false;
     job->changed = true;
     jobs_keep(jobs);
     for (size_t i = 0; i < job->recording_count; i++)
         jobs_ask_later(jobs, job->recordings[i].machine, "recording.flags",
-                       json_pack("{s:s, s:s}", "recording", job->recording, "flags", text),
-                       &answers[i]);
+                       request_flags(job->recording, job->flags), &answers[i]);
     jobs_await(jobs, answers, job->recording_count);
     for (size_t i = 0; i < job->recording_count; i++) {
         if (answers[i].error < 0)

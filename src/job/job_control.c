@@ -2,19 +2,12 @@
 /* job_control.c: starting, stopping and removing jobs; waiting for them; their input. See job.h. */
 #include "job/job_private.h"
 
-#include "base/base64.h"
-
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
 
 #define PROGRESS 500000000ull  /* ns: how often it is shown */
 #define CONFIRM  2000000000ull /* ns: for an agent to report what a signal did */
-
-static json_t *signal_params(const struct job_process *process, const char *signal)
-{
-    return json_pack("{s:i, s:s}", "pid", process->pid, "signal", signal);
-}
 
 static void report(struct jobs *jobs, const struct job_process *process, const char *says)
 {
@@ -29,11 +22,11 @@ static void ask_change(struct jobs *jobs, enum job_action action, struct job_pro
 {
     process->noticed = false;
     if (action == JOB_START && !process->begun)
-        jobs_ask_later(jobs, process->machine, "process.start",
-                       json_pack("{s:i}", "pid", process->pid), answer);
+        jobs_ask_later(jobs, process->machine, "process.start", request_process(process->pid),
+                       answer);
     else if (process->begun)
         jobs_ask_later(jobs, process->machine, "process.signal",
-                       signal_params(process, action == JOB_START ? "CONT" : "STOP"), answer);
+                       request_signal(process->pid, action == JOB_START ? "CONT" : "STOP"), answer);
 }
 
 static int take_change(struct jobs *jobs, enum job_action action, struct job_process *process,
@@ -132,8 +125,8 @@ static bool may_remove(struct jobs *jobs, const struct job_process *process)
 static int kill_one(struct jobs *jobs, struct job_process *process, struct problem *problem)
 {
     uint64_t until = clock_now(CLOCK_MONOTONIC) + CONFIRM;
-    int result = jobs_ask(jobs, process->machine, "process.signal", signal_params(process, "KILL"),
-                          NULL, problem);
+    int result = jobs_ask(jobs, process->machine, "process.signal",
+                          request_signal(process->pid, "KILL"), NULL, problem);
 
     while (result == 0 && process->state != JOB_KILLED && clock_now(CLOCK_MONOTONIC) < until)
         jobs_poll(jobs, 10);
@@ -180,11 +173,11 @@ int jobs_end_recordings(struct jobs *jobs, const struct job *job)
         return jobs_error(jobs, "out of memory");
     for (size_t i = 0; i < job->recording_count; i++)
         jobs_ask_later(jobs, job->recordings[i].machine, "recording.end",
-                       json_pack("{s:s}", "recording", job->recording), &answers[i]);
+                       request_recording(job->recording), &answers[i]);
     jobs_await(jobs, answers, job->recording_count);
     for (size_t i = 0; i < job->recording_count; i++) {
-        json_int_t lost = json_integer_value(
-            json_object_get(json_object_get(answers[i].result, "trace"), "lost"));
+        const struct recording_said said =
+            notice_recording(json_object_get(answers[i].result, "trace"));
         if (answers[i].error < 0)
             result = jobs_error(jobs, "%s: its recording is not ended: %s",
                                 job->recordings[i].machine->name, answers[i].why);
@@ -192,9 +185,9 @@ int jobs_end_recordings(struct jobs *jobs, const struct job *job)
         if (answers[i].error == 0 &&
             jobs_await_published(jobs, job, job->recordings[i].machine, &problem) < 0)
             result = jobs_error(jobs, "%s", problem.text);
-        if (lost > 0)
-            jobs_print(jobs, "note: %s: %" JSON_INTEGER_FORMAT " records were lost",
-                       job->recordings[i].machine->name, lost);
+        if (said.lost > 0)
+            jobs_print(jobs, "note: %s: %" PRIu64 " records were lost",
+                       job->recordings[i].machine->name, said.lost);
         json_decref(answers[i].result);
     }
     free(answers);
@@ -271,18 +264,14 @@ int command_wait(struct jobs *jobs, const struct job_command *command)
 static int give(struct jobs *jobs, struct job_process *process, const char *text, size_t size,
                 bool end)
 {
-    char *data = malloc(BASE64_LENGTH(size) + 1);
+    json_t *params = request_input(process->pid, text, size, end);
     struct problem problem;
-    int result;
 
-    if (data == NULL)
+    if (params == NULL)
         return jobs_error(jobs, "out of memory");
-    base64_encode(text, size, data);
-    result = jobs_ask(jobs, process->machine, "process.input",
-                      json_pack("{s:i, s:s, s:b}", "pid", process->pid, "data", data, "end", end),
-                      NULL, &problem);
-    free(data);
-    return result < 0 ? jobs_error(jobs, "%s", problem.text) : 0;
+    return jobs_ask(jobs, process->machine, "process.input", params, NULL, &problem) < 0
+               ? jobs_error(jobs, "%s", problem.text)
+               : 0;
 }
 
 static int give_line(struct jobs *jobs, struct job_process *process, const char *text)

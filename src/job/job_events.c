@@ -93,14 +93,6 @@ int jobs_error(struct jobs *jobs, const char *format, ...)
 
 /* ---- what happens ---- */
 
-struct job_machine *jobs_machine_of(const struct jobs *jobs, const struct remote_host *host)
-{
-    for (size_t i = 0; i < jobs->machine_count; i++)
-        if (jobs->machines[i]->host == host)
-            return jobs->machines[i];
-    return NULL;
-}
-
 struct telling {
     struct jobs *jobs;
     const struct job_process *process;
@@ -139,7 +131,7 @@ void jobs_take_end(struct jobs *jobs, struct job_process *process, const struct 
 
 void jobs_say_once(struct jobs *jobs, struct job_machine *machine, const char *text)
 {
-    const char *note = notice_note_once(machine->notes, text);
+    const char *note = conduct_note_once(jobs->conduct, machine->name, text);
 
     if (note == NULL)
         return;
@@ -210,7 +202,7 @@ static void take_signal(struct jobs *jobs)
 
 static void take_message(struct jobs *jobs, const struct conduct_event *event)
 {
-    struct job_machine *machine = jobs_machine_of(jobs, event->host);
+    struct job_machine *machine = event->host->context;
     struct job_process *process =
         machine == NULL ? NULL : jobs_find_process(jobs, machine, event->message->pid);
 

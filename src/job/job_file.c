@@ -283,10 +283,8 @@ static void end_inputs(struct jobs *jobs, const char *name)
 
     for (size_t i = 0; job != NULL && i < job->count; i++)
         if (job->processes[i]->state == JOB_NEW)
-            jobs_ask(
-                jobs, job->processes[i]->machine, "process.input",
-                json_pack("{s:i, s:s, s:b}", "pid", job->processes[i]->pid, "data", "", "end", 1),
-                NULL, &problem);
+            jobs_ask(jobs, job->processes[i]->machine, "process.input",
+                     request_input(job->processes[i]->pid, "", 0, true), NULL, &problem);
 }
 
 /* The lines of this kind, in their order; stops at an error. */
@@ -303,7 +301,7 @@ static int execute(struct jobs *jobs, const struct job_file *file, enum file_key
 /* A filter that was created earlier keeps the rules that it began with: whether they are those of the file. */
 static int check_filter(struct jobs *jobs, const struct job_file *file)
 {
-    const struct job_filter *filter = jobs_find_filter(jobs, file->filter);
+    const struct kept_filter *filter = jobs_find_filter(jobs, file->filter);
     const struct file_line *line = find_line(file, FILE_RULES);
     char **words = NULL, path[PATH_MAX] = "";
 

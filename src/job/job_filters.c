@@ -8,7 +8,6 @@
  */
 #include "job/job_private.h"
 
-#include "base/process.h"
 #include "filter/filter.h"
 #include "rules/rules.h"
 
@@ -17,7 +16,6 @@
 #include <signal.h>
 #include <spawn.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -25,28 +23,27 @@
 #define START_MS  30000
 #define SETTLE_MS 60000
 #define REACH_MS  10000 /* for a filter to select what it has stored */
-#define REAP_MS   5000  /* for the other threads of a filter, when its first one has ended */
 
 /* ---- the process ---- */
 
-bool filters_alive(const struct job_filter *filter)
+bool filters_alive(const struct kept_filter *filter)
 {
-    return filter->pid > 0 && filter->start != 0 && process_started(filter->pid) == filter->start;
+    return filter_process_alive(&filter->process);
 }
 
-bool filters_are_here(const struct job_filter *filter)
+bool filters_are_here(const struct kept_filter *filter)
 {
     return remote_is_here(filter->machine);
 }
 
 /* Whether the program is dpm's own. */
-static bool is_own(const struct job_filter *filter)
+static bool is_own(const struct kept_filter *filter)
 {
     return strcmp(filter->program, "filter") == 0;
 }
 
 /* Copies a file of this machine to the filter's, which may execute it if it may be executed here. */
-static int send_file(struct jobs *jobs, const struct job_filter *filter, const char *from,
+static int send_file(struct jobs *jobs, const struct kept_filter *filter, const char *from,
                      const char *to, struct problem *problem)
 {
     const char *mode = access(from, X_OK) == 0 ? "700" : "600";
@@ -68,32 +65,6 @@ static int send_file(struct jobs *jobs, const struct job_filter *filter, const c
     return result;
 }
 
-static void log_path(const struct jobs *jobs, const struct job_filter *filter, char path[PATH_MAX])
-{
-    snprintf(path, PATH_MAX, "%.4000s/filter-%u.log", remote_folder(conduct_remote(jobs->conduct)),
-             filter->number);
-}
-
-#define WORDS_MOST 24
-
-static void add_word(const char *words[WORDS_MOST], const char *word)
-{
-    size_t count = 0;
-
-    while (words[count] != NULL)
-        count++;
-    if (word != NULL && count < WORDS_MOST - 1)
-        words[count] = word;
-}
-
-static void add_option(const char *words[WORDS_MOST], const char *option, const char *value)
-{
-    if (value == NULL)
-        return;
-    add_word(words, option);
-    add_word(words, value);
-}
-
 /* The files that a filter has, as its machine has them: copies of those here. */
 struct filter_files {
     const char *program, *files[2];
@@ -101,7 +72,7 @@ struct filter_files {
 };
 
 /* Takes a file, or its copy there: FOLDER.rules. */
-static int place_file(struct jobs *jobs, const struct job_filter *filter, const char *from,
+static int place_file(struct jobs *jobs, const struct kept_filter *filter, const char *from,
                       const char *suffix, char *copy, const char **ret_path,
                       struct problem *problem)
 {
@@ -114,7 +85,7 @@ static int place_file(struct jobs *jobs, const struct job_filter *filter, const 
 }
 
 /* A program that is no file here is one of the filter's machine. */
-static int place_files(struct jobs *jobs, const struct job_filter *filter,
+static int place_files(struct jobs *jobs, const struct kept_filter *filter,
                        struct filter_files *files, struct problem *problem)
 {
     bool own = is_own(filter);
@@ -132,75 +103,33 @@ static int place_files(struct jobs *jobs, const struct job_filter *filter,
 }
 
 /* A program of one's own gets the two files as arguments; dpm's own the rules as an option. */
-static void make_words(const struct jobs *jobs, const struct job_filter *filter,
-                       const struct filter_files *files, const char *words[WORDS_MOST])
+static void make_words(const struct jobs *jobs, const struct kept_filter *filter,
+                       const struct filter_files *files, struct filter_words *words)
 {
-    bool own = is_own(filter);
+    bool own = is_own(filter), limited = filter->limits.newest || filter->limits.max_bytes != 0;
 
-    add_word(words, jobs->self);
-    add_word(words, "filter");
-    add_option(words, "--from", jobs->session);
-    add_option(words, "--output", filter->folder);
-    add_option(words, "--recordings", filter->prefix);
-    add_option(words, "--rules", own ? files->files[1] : NULL);
-    add_option(words, "--program", own ? NULL : files->program);
-    add_option(words, "--program", own ? NULL : files->files[0]);
-    add_option(words, "--program", own ? NULL : files->files[1]);
+    filter_words_begin(words, jobs->self, conduct_remote(jobs->conduct), filter->folder);
+    filter_words_add(words, "--recordings", filter->prefix[0] == '\0' ? NULL : filter->prefix);
+    filter_words_add(words, "--rules", own ? files->files[1] : NULL);
+    filter_words_add(words, "--program", own ? NULL : files->program);
+    filter_words_add(words, "--program", own ? NULL : files->files[0]);
+    filter_words_add(words, "--program", own ? NULL : files->files[1]);
+    if (limited)
+        filter_words_limits(words, &filter->limits);
     if (filters_are_here(filter))
         return;
-    add_option(words, "--host", filter->machine);
-    add_option(words, "--rsh", jobs->options.rsh);
-    add_option(words, "--remote-dpm", jobs->options.dpm);
+    filter_words_add(words, "--host", filter->machine);
+    filter_words_add(words, "--rsh", jobs->options.rsh);
+    filter_words_add(words, "--remote-dpm", jobs->options.dpm);
 }
 
-static int spawn(struct jobs *jobs, struct job_filter *filter, struct problem *problem)
+int filters_start(struct jobs *jobs, struct kept_filter *filter, struct problem *problem)
 {
-    char log[PATH_MAX];
-    const char *words[WORDS_MOST] = {NULL};
     struct filter_files files = {0};
-    posix_spawn_file_actions_t actions;
-    int result = place_files(jobs, filter, &files, problem);
+    struct filter_words words;
 
-    if (result < 0)
-        return result;
-    make_words(jobs, filter, &files, words);
-    log_path(jobs, filter, log);
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addopen(&actions, 1, log, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-    posix_spawn_file_actions_adddup2(&actions, 1, 2);
-    int error = job_spawn((char *const *)words, POSIX_SPAWN_SETSID, -1, &actions, &filter->pid);
-    posix_spawn_file_actions_destroy(&actions);
-    if (error != 0)
-        return problem_set(problem, -error, "filter %s: cannot start '%s': %s", filter->name,
-                           words[0], strerror(error));
-    filter->start = process_started(filter->pid);
-    jobs->meta_changed = true;
-    return 0;
-}
-
-/* The last line of its log; "" without one. */
-static bool log_says(const struct jobs *jobs, const struct job_filter *filter, char line[400])
-{
-    char path[PATH_MAX], text[400];
-    bool began = false;
-
-    line[0] = '\0';
-    log_path(jobs, filter, path);
-    FILE *file = fopen(path, "re");
-    while (file != NULL && fgets(text, sizeof(text), file) != NULL) {
-        text[strcspn(text, "\n")] = '\0';
-        snprintf(line, 400, "%s", strncmp(text, "dpm: ", 5) == 0 ? text + 5 : text);
-        began = began || strstr(text, "filtering session") != NULL;
-    }
-    if (file != NULL)
-        fclose(file);
-    return began;
-}
-
-int filters_start(struct jobs *jobs, struct job_filter *filter, struct problem *problem)
-{
-    char line[400];
-
+    if (filter->watched) /* its controller has gone, or goes */
+        filter_process_end(&filter->process);
     if (filters_alive(filter))
         return 0;
     filters_look(jobs); /* a program of the user's own that has ended is not started again */
@@ -208,23 +137,21 @@ int filters_start(struct jobs *jobs, struct job_filter *filter, struct problem *
         return problem_set(problem, -ECHILD,
                            "filter %s has ended: `filter NAME ...` creates another one",
                            filter->name);
-    int result = spawn(jobs, filter, problem);
-    for (int waited = 0; result == 0; waited += 20) {
-        bool alive = filters_alive(filter); /* before its last line is read */
-        if (log_says(jobs, filter, line))
-            break;
-        if (!alive || waited >= START_MS)
-            return problem_set(problem, -ECHILD, "filter %s does not run: %s", filter->name,
-                               line[0] == '\0' ? "it said nothing" : line);
-        jobs_poll(jobs, 20);
-    }
+    int result = place_files(jobs, filter, &files, problem);
+    if (result < 0)
+        return result;
+    make_words(jobs, filter, &files, &words);
+    result =
+        filter_process_start(jobs->conduct, &filter->process, &words, -1, filter->name, problem);
+    filter->watched = false;
+    jobs->meta_changed = true;
     return result;
 }
 
 /* ---- programs of the user's own ---- */
 
 /* Whether a job has the filter, or had. */
-static bool was_used(const struct jobs *jobs, const struct job_filter *filter)
+static bool was_used(const struct jobs *jobs, const struct kept_filter *filter)
 {
     const char *recording;
     json_t *ignored;
@@ -238,7 +165,7 @@ static bool was_used(const struct jobs *jobs, const struct job_filter *filter)
 }
 
 /* Whether a job that has the filter is still recorded. */
-static bool is_used(const struct jobs *jobs, const struct job_filter *filter)
+static bool is_used(const struct jobs *jobs, const struct kept_filter *filter)
 {
     for (size_t i = 0; i < jobs->count; i++)
         if (jobs->list[i]->filter == filter && jobs->list[i]->recording_count > 0)
@@ -246,41 +173,33 @@ static bool is_used(const struct jobs *jobs, const struct job_filter *filter)
     return false;
 }
 
-/* `status`: of waitpid; negative: it is not known, since an earlier controller has started the program. */
-static void report_end(struct jobs *jobs, struct job_filter *filter, int status)
+static void report_end(struct jobs *jobs, struct kept_filter *filter, int status, const char *how)
 {
-    char how[64] = "has ended", line[400];
-
-    if (status >= 0 && WIFEXITED(status))
-        snprintf(how, sizeof(how), "ended with exit status %d", WEXITSTATUS(status));
-    else if (status >= 0)
-        snprintf(how, sizeof(how), "was killed by signal %d", WTERMSIG(status));
     filter->ended = jobs->meta_changed = true;
     filter->lacks = status == 0 ? is_used(jobs, filter) : was_used(jobs, filter);
-    log_says(jobs, filter, line);
-    jobs_error(jobs, "filter %s %s%s%s%s; %s", filter->name, how, line[0] == '\0' ? "" : " (", line,
-               line[0] == '\0' ? "" : ")",
+    jobs_error(jobs, "filter %s %s; %s", filter->name, how,
                filter->lacks ? "what it has not stored of its jobs is lost"
                              : "no job can be stored by it any more");
 }
 
 void filters_look(struct jobs *jobs)
 {
+    char how[FILTER_LINE_SIZE + 64];
+
     for (size_t i = 0; i < jobs->filter_count; i++) {
-        struct job_filter *filter = jobs->filters[i];
-        if (filter->pid <= 0 || filter->ended || filters_alive(filter))
+        struct kept_filter *filter = jobs->filters[i];
+        if (filter->process.pid <= 0 || filter->ended || filters_alive(filter))
             continue;
-        int status;
-        bool known = process_await_end(filter->pid, REAP_MS, &status);
+        int status = filter_process_how(jobs->conduct, &filter->process, how);
         if (!is_own(filter))
-            report_end(jobs, filter, known ? status : -1);
+            report_end(jobs, filter, status, how);
     }
 }
 
 /* ---- creating ---- */
 
 /* On another machine, below the user's home: dpm-SESSION-NAME-20261127-141500.traces. */
-static void choose_folder_there(const struct jobs *jobs, struct job_filter *filter,
+static void choose_folder_there(const struct jobs *jobs, struct kept_filter *filter,
                                 const char *name)
 {
     time_t now = time(NULL);
@@ -294,7 +213,7 @@ static void choose_folder_there(const struct jobs *jobs, struct job_filter *filt
 }
 
 /* ./dpm-SESSION-NAME.traces, or with a number behind: what an earlier session has stored stays. */
-static int choose_folder(const struct jobs *jobs, struct job_filter *filter,
+static int choose_folder(const struct jobs *jobs, struct kept_filter *filter,
                          struct problem *problem)
 {
     char here[PATH_MAX], name[2 * JOB_NAME_SIZE];
@@ -325,7 +244,7 @@ static int choose_folder(const struct jobs *jobs, struct job_filter *filter,
 
 /* Descriptions (0) or templates (1): a file that the user named, or else, for dpm's own filter, `templates` if there is
  * such a file. NULL: none. The records of DPM describe themselves: its own filter needs no descriptions. */
-static int take_file(struct job_filter *filter, int which, const char *named,
+static int take_file(struct kept_filter *filter, int which, const char *named,
                      struct problem *problem)
 {
     const char *path = named == NULL && is_own(filter) && which == 1 ? TEMPLATES : named;
@@ -342,7 +261,7 @@ static int take_file(struct job_filter *filter, int which, const char *named,
 }
 
 /* The filter's process reads the rules itself. What is wrong with them is to be known before there is one. */
-static int check_rules(const struct job_filter *filter, const char *named, struct problem *problem)
+static int check_rules(const struct kept_filter *filter, const char *named, struct problem *problem)
 {
     struct rules *rules = NULL;
     struct problem why;
@@ -356,7 +275,7 @@ static int check_rules(const struct job_filter *filter, const char *named, struc
                                                      " is taken for selection rules)");
 }
 
-static int take_program(struct job_filter *filter, const char *program, struct problem *problem)
+static int take_program(struct kept_filter *filter, const char *program, struct problem *problem)
 {
     char path[PATH_MAX];
     bool own = strcmp(program, "filter") == 0;
@@ -374,7 +293,7 @@ static int take_program(struct job_filter *filter, const char *program, struct p
 }
 
 /* words: machine, program, descriptions, templates. */
-static int read_words(struct job_filter *filter, char **words, size_t count,
+static int read_words(struct kept_filter *filter, char **words, size_t count,
                       struct problem *problem)
 {
     const char *machine = count > 0 ? words[0] : "localhost";
@@ -398,17 +317,17 @@ static int read_words(struct job_filter *filter, char **words, size_t count,
 }
 
 int filters_create(struct jobs *jobs, const char *name, char **words, size_t count,
-                   struct job_filter **ret_filter, struct problem *problem)
+                   struct kept_filter **ret_filter, struct problem *problem)
 {
-    struct job_filter *filter = NULL;
+    struct kept_filter *filter = NULL;
 
     if (jobs_find_filter(jobs, name) != NULL)
         return problem_set(problem, -EEXIST, "there is a filter %s already", name);
     if (array_reserve(&jobs->filters, &jobs->filter_capacity, jobs->filter_count + 1,
-                      sizeof(struct job_filter *)) < 0 ||
+                      sizeof(struct kept_filter *)) < 0 ||
         (filter = calloc(1, sizeof(*filter))) == NULL)
         return problem_set(problem, -ENOMEM, "out of memory");
-    filter->number = ++jobs->next_filter;
+    filter->number = filter->process.number = ++jobs->next_filter;
     snprintf(filter->name, sizeof(filter->name), "%s", name);
     snprintf(filter->prefix, sizeof(filter->prefix), "f%u-", filter->number);
     int result = read_words(filter, words, count, problem);
@@ -418,9 +337,7 @@ int filters_create(struct jobs *jobs, const char *name, char **words, size_t cou
         filters_are_here(filter))
         rmdir(filter->folder);
     if (result < 0) {
-        free(filter->program);
-        free(filter->files[0]);
-        free(filter->files[1]);
+        kept_filter_done(filter);
         free(filter);
         return result;
     }
@@ -433,13 +350,14 @@ int filters_create(struct jobs *jobs, const char *name, char **words, size_t cou
 /* ---- what it has stored ---- */
 
 /* Whether the filter has said in its log that it has reached this mark. */
-static bool has_reached(const struct jobs *jobs, const struct job_filter *filter, json_int_t number)
+static bool has_reached(const struct jobs *jobs, const struct kept_filter *filter,
+                        json_int_t number)
 {
     char path[PATH_MAX], text[400], wanted[100];
     bool found = false;
 
     snprintf(wanted, sizeof(wanted), REMOTE_FILTER_REACHED "%" JSON_INTEGER_FORMAT "\n", number);
-    log_path(jobs, filter, path);
+    filter_process_log(jobs->conduct, &filter->process, path);
     FILE *file = fopen(path, "re");
     while (file != NULL && !found && fgets(text, sizeof(text), file) != NULL)
         found = strstr(text, wanted) != NULL;
@@ -449,7 +367,7 @@ static bool has_reached(const struct jobs *jobs, const struct job_filter *filter
 }
 
 /* A filter with rules may still select from what it has stored. */
-static int await_selection(struct jobs *jobs, const struct job_filter *filter,
+static int await_selection(struct jobs *jobs, const struct kept_filter *filter,
                            struct problem *problem)
 {
     json_int_t number = (json_int_t)clock_now(CLOCK_REALTIME);
@@ -470,7 +388,7 @@ static int await_selection(struct jobs *jobs, const struct job_filter *filter,
     return result;
 }
 
-int filters_settle(struct jobs *jobs, const struct job_filter *filter, struct problem *problem)
+int filters_settle(struct jobs *jobs, const struct kept_filter *filter, struct problem *problem)
 {
     char durable[FILTER_NAME_SIZE];
     int64_t left = 1;
@@ -498,10 +416,9 @@ void filters_end_all(struct jobs *jobs)
 {
     for (size_t i = 0; i < jobs->filter_count; i++)
         if (filters_alive(jobs->filters[i]))
-            kill(jobs->filters[i]->pid, SIGTERM);
+            kill(jobs->filters[i]->process.pid, SIGTERM);
     for (size_t i = 0; i < jobs->filter_count; i++) {
-        for (int waited = 0; filters_alive(jobs->filters[i]) && waited < 5000; waited += 10)
-            usleep(10000);
+        filter_process_end(&jobs->filters[i]->process);
         if (filters_are_here(jobs->filters[i]))
             rmdir(jobs->filters[i]->folder); /* only if nothing was stored */
     }

@@ -1,19 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * job_kept.c: the state of a controller, kept by the session's server (fabric_keep), so that a later one goes on.
- *
- *      session   {"next_job": 3, "next_filter": 2, "heard": 812, "used": {...}, "filters": [...],
- *                 "machines": ["web1"], "notes": {"web1": {"1b3f77a0": true}}, "reach": {"rsh": "ssh -F config"},
- *                 "lines": [{"machine": "web1", "pid": 812, "err": false, "text": "aGFsZiBh"}]}
- *      job.1     {"number": 1, "name": "sort", "recording": "f1-sort", "filter": "default", "flags": "send", "flags_set": true,
- *                 "processes": [{"name": "sort", "pid": 812, "machine": "web1", "state": "running", ...}],
- *                 "recordings": [{"machine": "web1"}]}
+ * See conduct/session_kept.h.
  */
 #include "job/job_private.h"
 
 #include "base/base64.h"
 #include "event/event.h"
-#include "show/show.h"
 
 #include <errno.h>
 #include <unistd.h>
@@ -21,20 +14,6 @@
 #define LINES_MOST 100 /* that are kept: a record of the server has at most 1 MB */
 
 /* ---- storing ---- */
-
-static json_t *filter_json(const struct job_filter *filter)
-{
-    json_t *files = json_array();
-
-    for (int i = 0; i < 2; i++)
-        json_array_append_new(files, filter->files[i] == NULL ? json_null()
-                                                              : json_string(filter->files[i]));
-    return json_pack("{s:i, s:s, s:s, s:s, s:s, s:o, s:i, s:I, s:b, s:b}", "number",
-                     (int)filter->number, "name", filter->name, "machine", filter->machine,
-                     "folder", filter->folder, "program", filter->program, "files", files, "pid",
-                     filter->pid, "start", (json_int_t)filter->start, "ended", filter->ended,
-                     "lacks", filter->lacks);
-}
 
 /* What was read of a line that is not complete yet, in base64: it belongs to "heard". */
 static void add_lines(json_t *lines, const struct job_process *process)
@@ -72,65 +51,59 @@ static json_t *machines_json(const struct jobs *jobs)
     return machines;
 }
 
-static json_t *notes_json(const struct jobs *jobs)
-{
-    json_t *notes = json_object();
-
-    for (size_t i = 0; i < jobs->machine_count; i++)
-        if (json_object_size(jobs->machines[i]->notes) > 0)
-            json_object_set(notes, jobs->machines[i]->name, jobs->machines[i]->notes);
-    return notes;
-}
-
 static json_t *session_json(const struct jobs *jobs)
 {
     json_t *filters = json_array();
 
     for (size_t i = 0; i < jobs->filter_count; i++)
-        json_array_append_new(filters, filter_json(jobs->filters[i]));
-    return json_pack("{s:i, s:i, s:I, s:O, s:O, s:o, s:b, s:o, s:o, s:o}", "next_job",
-                     (int)jobs->next_job, "next_filter", (int)jobs->next_filter, "heard",
-                     (json_int_t)conduct_heard(jobs->conduct), "used", jobs->used, "reach",
-                     jobs->reach, "filters", filters, "warned", jobs->warned, "machines",
-                     machines_json(jobs), "notes", notes_json(jobs), "lines", lines_json(jobs));
+        json_array_append_new(filters, kept_filter_json(jobs->filters[i]));
+    return kept_session_json(&(struct kept_session){.next_job = jobs->next_job,
+                                                    .next_filter = jobs->next_filter,
+                                                    .heard = conduct_heard(jobs->conduct),
+                                                    .warned = jobs->warned,
+                                                    .used = jobs->used,
+                                                    .reach = jobs->reach,
+                                                    .filters = filters,
+                                                    .machines = machines_json(jobs),
+                                                    .notes = conduct_notes(jobs->conduct),
+                                                    .lines = lines_json(jobs),
+                                                    .recording = jobs->recording});
 }
 
-static json_t *flags_json(uint64_t flags)
+static json_t *process_json(const struct job_process *process)
 {
-    char text[METER_FLAGS_TEXT_SIZE];
-
-    meter_flags_text(flags, text);
-    return json_string(text);
+    return kept_process_json(&(struct kept_process){.name = process->name,
+                                                    .pid = process->pid,
+                                                    .machine = process->machine->name,
+                                                    .state = job_state_word(process->state),
+                                                    .begun = process->begun,
+                                                    .status = process->status});
 }
 
 static json_t *job_json(const struct job *job)
 {
-    json_t *processes = json_array(), *recordings = json_array();
+    json_t *processes = json_array(), *machines = json_array();
 
-    for (size_t i = 0; i < job->count; i++) {
-        const struct job_process *process = job->processes[i];
-        json_array_append_new(processes,
-                              json_pack("{s:s, s:i, s:s, s:s, s:b, s:i}", "name", process->name,
-                                        "pid", process->pid, "machine", process->machine->name,
-                                        "state", job_state_word(process->state), "begun",
-                                        process->begun, "status", process->status));
-    }
+    for (size_t i = 0; i < job->count; i++)
+        json_array_append_new(processes, process_json(job->processes[i]));
     for (size_t i = 0; i < job->recording_count; i++)
-        json_array_append_new(recordings,
-                              json_pack("{s:s}", "machine", job->recordings[i].machine->name));
-    return json_pack("{s:i, s:s, s:s, s:s, s:o, s:b, s:o, s:o}", "number", (int)job->number, "name",
-                     job->name, "recording", job->recording, "filter", job->filter->name, "flags",
-                     flags_json(job->flags), "flags_set", job->flags_set, "processes", processes,
-                     "recordings", recordings);
+        json_array_append_new(machines, json_string(job->recordings[i].machine->name));
+    return kept_job_json(&(struct kept_job){.number = job->number,
+                                            .name = job->name,
+                                            .recording = job->recording,
+                                            .filter = job->filter->name,
+                                            .flags = job->flags,
+                                            .flags_set = job->flags_set,
+                                            .processes = processes,
+                                            .machines = machines});
 }
 
 static void keep(struct jobs *jobs, const char *key, json_t *value)
 {
     struct problem problem;
 
-    if (fabric_keep(conduct_fabric(jobs->conduct), key, value, &problem) < 0)
+    if (conduct_keep(jobs->conduct, key, value, &problem) < 0)
         jobs_error(jobs, "the state of the session cannot be stored: %s", problem.text);
-    json_decref(value);
 }
 
 void jobs_keep(struct jobs *jobs)
@@ -153,18 +126,6 @@ void jobs_keep(struct jobs *jobs)
 
 /* ---- reading ---- */
 
-static const char *text_of(json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-
-    return text == NULL ? "" : text;
-}
-
-static json_int_t number_of(json_t *object, const char *key)
-{
-    return json_integer_value(json_object_get(object, key));
-}
-
 static int damaged(struct problem *problem)
 {
     return problem_set(
@@ -175,30 +136,20 @@ static int damaged(struct problem *problem)
 
 static int read_filter(struct jobs *jobs, json_t *kept, struct problem *problem)
 {
-    struct job_filter *filter = NULL;
-    json_t *files = json_object_get(kept, "files");
+    struct kept_filter *filter = NULL;
 
-    if (text_of(kept, "name")[0] == '\0' || text_of(kept, "folder")[0] == '\0')
-        return damaged(problem);
     if (array_reserve(&jobs->filters, &jobs->filter_capacity, jobs->filter_count + 1,
-                      sizeof(struct job_filter *)) < 0 ||
+                      sizeof(struct kept_filter *)) < 0 ||
         (filter = calloc(1, sizeof(*filter))) == NULL)
         return problem_set(problem, -ENOMEM, "out of memory");
-    filter->number = (unsigned)number_of(kept, "number");
-    snprintf(filter->name, sizeof(filter->name), "%s", text_of(kept, "name"));
-    snprintf(filter->machine, sizeof(filter->machine), "%s", text_of(kept, "machine"));
-    snprintf(filter->folder, sizeof(filter->folder), "%s", text_of(kept, "folder"));
-    snprintf(filter->prefix, sizeof(filter->prefix), "f%u-", filter->number);
-    filter->program = strdup(text_of(kept, "program"));
-    for (size_t i = 0; i < 2; i++)
-        if (json_is_string(json_array_get(files, i)))
-            filter->files[i] = strdup(json_string_value(json_array_get(files, i)));
-    filter->pid = (pid_t)number_of(kept, "pid");
-    filter->start = (uint64_t)number_of(kept, "start");
-    filter->ended = json_is_true(json_object_get(kept, "ended"));
-    filter->lacks = json_is_true(json_object_get(kept, "lacks"));
-    jobs->filters[jobs->filter_count++] = filter;
-    return 0;
+    int result = kept_filter_read(kept, filter);
+    if (result == 0) {
+        jobs->filters[jobs->filter_count++] = filter;
+        return 0;
+    }
+    kept_filter_done(filter);
+    free(filter);
+    return result == -EBADMSG ? damaged(problem) : problem_set(problem, result, "out of memory");
 }
 
 static int read_machines(struct jobs *jobs, json_t *machines, struct problem *problem)
@@ -217,45 +168,6 @@ static int read_machines(struct jobs *jobs, json_t *machines, struct problem *pr
     return 0;
 }
 
-static void read_notes(struct jobs *jobs, json_t *kept)
-{
-    const char *name;
-    json_t *notes;
-
-    json_object_foreach(kept, name, notes)
-    {
-        struct job_machine *machine = jobs_name_machine(jobs, name);
-        if (machine != NULL)
-            json_object_update(machine->notes, notes);
-    }
-}
-
-/* Whether the first word is the path of a program, seen from the current folder. */
-static bool is_relative(const char *command)
-{
-    char **words = NULL;
-    bool relative =
-        remote_words(command, &words) > 0 && words[0][0] != '/' && strchr(words[0], '/') != NULL;
-
-    free(words);
-    return relative;
-}
-
-/* As the next controller needs it, which may be started in another folder: "./rsh -v" is "/home/me/./rsh -v" for it. (dpm is a
- * path on the other machines.) */
-static json_t *from_anywhere(const char *key, const char *text)
-{
-    char path[PATH_MAX], quoted[4 * PATH_MAX + 3];
-
-    if (strcmp(key, "machines") == 0 && realpath(text, path) != NULL)
-        return json_string(path);
-    if (strcmp(key, "rsh") == 0 && is_relative(text) && getcwd(path, sizeof(path)) != NULL) {
-        shell_quote(path, quoted);
-        return json_sprintf("%s/%s", quoted, text + strspn(text, " \t\n"));
-    }
-    return json_string(text);
-}
-
 void jobs_reach(struct jobs *jobs, json_t *kept)
 {
     const struct {
@@ -271,7 +183,7 @@ void jobs_reach(struct jobs *jobs, json_t *kept)
             *options[i].value = json_string_value(json_object_get(jobs->reach, options[i].key));
             continue;
         }
-        json_object_set_new(jobs->reach, options[i].key, from_anywhere(options[i].key, text));
+        kept_reach_set(jobs->reach, options[i].key, text);
     }
 }
 
@@ -283,13 +195,14 @@ static int read_session(struct jobs *jobs, json_t *kept, struct problem *problem
 
     if (!json_is_array(filters) || !json_is_object(used))
         return damaged(problem);
-    jobs->next_job = (unsigned)number_of(kept, "next_job");
-    jobs->next_filter = (unsigned)number_of(kept, "next_filter");
-    conduct_set_heard(jobs->conduct, (uint64_t)number_of(kept, "heard"));
+    jobs->next_job = (unsigned)kept_number(kept, "next_job");
+    jobs->next_filter = (unsigned)kept_number(kept, "next_filter");
+    conduct_set_heard(jobs->conduct, (uint64_t)kept_number(kept, "heard"));
     jobs->warned = json_is_true(json_object_get(kept, "warned"));
     json_object_update(jobs->used, used);
+    jobs->recording = json_incref(json_object_get(kept, "recording"));
     result = read_machines(jobs, json_object_get(kept, "machines"), problem);
-    read_notes(jobs, json_object_get(kept, "notes"));
+    json_object_update(conduct_notes(jobs->conduct), json_object_get(kept, "notes"));
     json_array_foreach(filters, i, one)
     {
         if (result == 0)
@@ -300,10 +213,10 @@ static int read_session(struct jobs *jobs, json_t *kept, struct problem *problem
 
 static void read_line(struct jobs *jobs, json_t *kept)
 {
-    struct job_machine *machine = jobs_name_machine(jobs, text_of(kept, "machine"));
-    struct job_process *process = jobs_find_process(jobs, machine, number_of(kept, "pid"));
+    struct job_machine *machine = jobs_name_machine(jobs, kept_text(kept, "machine"));
+    struct job_process *process = jobs_find_process(jobs, machine, kept_number(kept, "pid"));
     bool err = json_is_true(json_object_get(kept, "err"));
-    const char *text = text_of(kept, "text");
+    const char *text = kept_text(kept, "text");
     char bytes[CONDUCT_LINE_MOST + 3];
 
     int64_t size = process == NULL || strlen(text) > BASE64_LENGTH(CONDUCT_LINE_MOST)
@@ -328,25 +241,25 @@ static int read_state(const char *word, enum job_state *ret_state)
 static int read_process(struct jobs *jobs, struct job *job, json_t *kept, struct problem *problem)
 {
     enum job_state state;
-    struct job_machine *machine = jobs_name_machine(jobs, text_of(kept, "machine"));
+    struct job_machine *machine = jobs_name_machine(jobs, kept_text(kept, "machine"));
 
-    if (text_of(kept, "name")[0] == '\0' || read_state(text_of(kept, "state"), &state) < 0)
+    if (kept_text(kept, "name")[0] == '\0' || read_state(kept_text(kept, "state"), &state) < 0)
         return damaged(problem);
     struct job_process *process =
-        machine == NULL ? NULL : job_new_process(job, text_of(kept, "name"));
+        machine == NULL ? NULL : job_new_process(job, kept_text(kept, "name"));
     if (process == NULL)
         return problem_set(problem, -ENOMEM, "out of memory");
     process->machine = machine;
     process->state = state;
-    process->pid = (pid_t)number_of(kept, "pid");
+    process->pid = (pid_t)kept_number(kept, "pid");
     process->begun = json_is_true(json_object_get(kept, "begun"));
-    process->status = (int)number_of(kept, "status");
+    process->status = (int)kept_number(kept, "status");
     return 0;
 }
 
 static int read_recording(struct jobs *jobs, struct job *job, json_t *kept, struct problem *problem)
 {
-    struct job_machine *machine = jobs_name_machine(jobs, text_of(kept, "machine"));
+    struct job_machine *machine = jobs_name_machine(jobs, kept_text(kept, "machine"));
 
     if (machine == NULL || array_reserve(&job->recordings, &job->recording_capacity,
                                          job->recording_count + 1, sizeof(*job->recordings)) < 0)
@@ -357,23 +270,23 @@ static int read_recording(struct jobs *jobs, struct job *job, json_t *kept, stru
 
 static int read_job(struct jobs *jobs, json_t *kept, struct problem *problem)
 {
-    struct job_filter *filter = jobs_find_filter(jobs, text_of(kept, "filter"));
+    struct kept_filter *filter = jobs_find_filter(jobs, kept_text(kept, "filter"));
     struct job *job = NULL;
     struct problem why;
     json_t *one;
     size_t i;
     int result = 0;
 
-    if (filter == NULL || text_of(kept, "name")[0] == '\0' ||
-        !fabric_name_valid(text_of(kept, "recording")))
+    if (filter == NULL || kept_text(kept, "name")[0] == '\0' ||
+        !fabric_name_valid(kept_text(kept, "recording")))
         return damaged(problem);
-    job = jobs_new_job(jobs, text_of(kept, "name"));
+    job = jobs_new_job(jobs, kept_text(kept, "name"));
     if (job == NULL)
         return problem_set(problem, -ENOMEM, "out of memory");
     job->filter = filter;
-    job->number = (unsigned)number_of(kept, "number");
-    snprintf(job->recording, sizeof(job->recording), "%s", text_of(kept, "recording"));
-    if (meter_flags_parse(text_of(kept, "flags"), &job->flags, &why) < 0)
+    job->number = (unsigned)kept_number(kept, "number");
+    snprintf(job->recording, sizeof(job->recording), "%s", kept_text(kept, "recording"));
+    if (meter_flags_parse(kept_text(kept, "flags"), &job->flags, &why) < 0)
         return damaged(problem);
     job->flags_set = !json_is_false(json_object_get(kept, "flags_set"));
     json_array_foreach(json_object_get(kept, "processes"), i, one)
@@ -431,8 +344,7 @@ int jobs_resume(struct jobs *jobs, json_t *kept, struct problem *problem)
     /* Messages of the time between are delivered from the first poll on, and only for machines that were added: so all
      * jobs are read first, and all machines are added, before the first one is waited for. */
     for (size_t i = 0; result == 0 && i < jobs->machine_count; i++)
-        result = remote_add(conduct_remote(jobs->conduct), jobs->machines[i]->name,
-                            &jobs->machines[i]->host, problem);
+        result = jobs_add_host(jobs, jobs->machines[i], problem);
     for (size_t i = 0; result == 0 && i < jobs->machine_count; i++)
         connect_again(jobs, jobs->machines[i], problem);
     if (result == 0) {

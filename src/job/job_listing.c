@@ -116,15 +116,16 @@ static void set_flags_of_adopted(struct jobs *jobs)
 
 static bool is_unsure(void *context, struct remote_host *host)
 {
-    const struct job_machine *machine = jobs_machine_of(context, host);
+    const struct job_machine *machine = host->context;
 
+    (void)context;
     return machine != NULL && machine->unsure && host->state == REMOTE_READY;
 }
 
 static void take_answer(void *context, struct remote_host *host,
                         const struct conduct_answer *answer)
 {
-    struct job_machine *machine = jobs_machine_of(context, host);
+    struct job_machine *machine = host->context;
     json_t *list = json_object_get(answer->result, "processes");
 
     if (json_is_array(list)) {

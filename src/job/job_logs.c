@@ -23,13 +23,13 @@ static pid_t unpack(const char *destination, int in)
     pid_t pid;
 
     posix_spawn_file_actions_init(&actions);
-    int error = job_spawn(words, 0, in, &actions, &pid);
+    int error = conduct_spawn(words, 0, in, &actions, &pid);
     posix_spawn_file_actions_destroy(&actions);
     return error == 0 ? pid : -error;
 }
 
 /* Writes an archive to `out`. */
-static int pack(struct jobs *jobs, const struct job_filter *filter, int out, pid_t *ret_pid,
+static int pack(struct jobs *jobs, const struct kept_filter *filter, int out, pid_t *ret_pid,
                 struct problem *problem)
 {
     /* with rules, .packets has what they are still applied to */
@@ -42,7 +42,7 @@ static int pack(struct jobs *jobs, const struct job_filter *filter, int out, pid
     if (filters_are_here(filter)) {
         posix_spawn_file_actions_init(&actions);
         posix_spawn_file_actions_adddup2(&actions, out, 1);
-        result = -job_spawn((char *const *)words, 0, -1, &actions, ret_pid);
+        result = -conduct_spawn((char *const *)words, 0, -1, &actions, ret_pid);
         posix_spawn_file_actions_destroy(&actions);
         if (result < 0)
             problem_set(problem, result, "cannot start tar: %s", strerror(-result));
@@ -54,7 +54,7 @@ static int pack(struct jobs *jobs, const struct job_filter *filter, int out, pid
     return result;
 }
 
-static int copy(struct jobs *jobs, const struct job_filter *filter, const char *destination,
+static int copy(struct jobs *jobs, const struct kept_filter *filter, const char *destination,
                 struct problem *problem)
 {
     int ends[2];
@@ -75,7 +75,7 @@ static int copy(struct jobs *jobs, const struct job_filter *filter, const char *
     return result;
 }
 
-int logs_copy(struct jobs *jobs, const struct job_filter *filter, const char *destination,
+int logs_copy(struct jobs *jobs, const struct kept_filter *filter, const char *destination,
               struct problem *problem)
 {
     if (mkdir(destination, 0777) < 0)
@@ -88,7 +88,7 @@ int logs_copy(struct jobs *jobs, const struct job_filter *filter, const char *de
 
 int command_getlog(struct jobs *jobs, const struct job_command *command)
 {
-    struct job_filter *filter = jobs_find_filter(jobs, command->words[0]);
+    struct kept_filter *filter = jobs_find_filter(jobs, command->words[0]);
     struct problem problem;
     struct stat status;
     int result = 0;

@@ -3,7 +3,8 @@
 #ifndef DPM_JOB_PRIVATE_H
 #define DPM_JOB_PRIVATE_H
 
-#include "conduct/conduct.h"
+#include "conduct/agent_requests.h"
+#include "conduct/session_kept.h"
 #include "job/job.h"
 
 #include <jansson.h>
@@ -18,24 +19,9 @@
 struct job_machine {
     char *name; /* as in commands; this machine's own name for any name it has */
     struct remote_host *host;
-    json_t *notes;   /* printed already in this session: as of notice_note_once */
     bool has_agent;  /* it was reached, now or by an earlier controller */
     bool distrusted; /* its agent has said what makes no sense, and that was printed */
     bool unsure;     /* its agent may know of other states than we do */
-};
-
-struct job_filter {
-    unsigned number;
-    char name[JOB_NAME_SIZE];
-    char machine[256];     /* where it runs */
-    char folder[PATH_MAX]; /* there; on another machine: seen from the user's home */
-    char *program;         /* "filter": dpm's own */
-    char *files[2];        /* descriptions, templates; NULL. They are files of this machine. */
-    char prefix[16];       /* of its recordings: "f1-" */
-    pid_t pid;
-    uint64_t start; /* of the process: its number may be another's later */
-    bool ended;     /* a program of the user's own: that was printed, and it is not started again */
-    bool lacks;     /* then: it may not have stored all that was recorded for it */
 };
 
 struct job;
@@ -62,7 +48,7 @@ struct job {
     unsigned number;
     char name[JOB_NAME_SIZE];
     char recording[FABRIC_NAME_MOST + 1];
-    struct job_filter *filter;
+    struct kept_filter *filter;
     uint64_t flags;
     bool flags_set; /* on all machines */
     bool adopted;   /* it has a process that an agent has listed, without our flags */
@@ -80,9 +66,10 @@ struct jobs {
     char self[PATH_MAX]; /* the program dpm */
     FILE *sink;          /* NULL: none */
     json_t *reach;       /* "rsh", "dpm", "machines" of the options: for the next controller, too */
+    json_t *recording; /* of a session that run or acquire has begun: what is kept of that; NULL */
     struct job_machine **machines;
     size_t machine_count, machine_capacity;
-    struct job_filter **filters;
+    struct kept_filter **filters;
     size_t filter_count, filter_capacity;
     struct job **list;
     size_t count, capacity;
@@ -106,9 +93,6 @@ struct jobs {
 /* What happens in the session, and in each step of it; the context is a struct jobs. */
 void jobs_happen(void *context, const struct conduct_event *event);
 void jobs_work(void *context);
-
-/* NULL: there is none. */
-struct job_machine *jobs_machine_of(const struct jobs *jobs, const struct remote_host *host);
 
 /* Prints a result: into the sink. */
 void jobs_print(struct jobs *jobs, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -140,6 +124,9 @@ void jobs_distrust(struct jobs *jobs, struct job_machine *machine, const char *w
 /* The machine of this name, as it is; NULL: out of memory. */
 struct job_machine *jobs_name_machine(struct jobs *jobs, const char *name);
 
+/* Begins to connect to it. Errors: as of remote_add. */
+int jobs_add_host(struct jobs *jobs, struct job_machine *machine, struct problem *problem);
+
 /* The machine of this name, connected. Returns 0, or a negative errno with a line in `problem`. */
 int jobs_machine(struct jobs *jobs, const char *name, struct job_machine **ret_machine,
                  struct problem *problem);
@@ -164,7 +151,7 @@ size_t job_line_length(const char *line);
 /* ---- job_records.c ---- */
 
 struct job *jobs_find(const struct jobs *jobs, const char *name);
-struct job_filter *jobs_find_filter(const struct jobs *jobs, const char *name);
+struct kept_filter *jobs_find_filter(const struct jobs *jobs, const char *name);
 struct job_process *job_find(const struct job *job, const char *name);
 
 /* NULL: there is no such job, or process of it; that, and which there are, was printed. */
@@ -185,20 +172,20 @@ int job_group(const char *path, const char *name, char ***ret_names, size_t *ret
 /* ---- job_filters.c ---- */
 
 int filters_create(struct jobs *jobs, const char *name, char **words, size_t count,
-                   struct job_filter **ret_filter, struct problem *problem);
-bool filters_alive(const struct job_filter *filter);
+                   struct kept_filter **ret_filter, struct problem *problem);
+bool filters_alive(const struct kept_filter *filter);
 
 /* Whether it runs on this machine. */
-bool filters_are_here(const struct job_filter *filter);
+bool filters_are_here(const struct kept_filter *filter);
 
 /* Starts its process unless it runs. */
-int filters_start(struct jobs *jobs, struct job_filter *filter, struct problem *problem);
+int filters_start(struct jobs *jobs, struct kept_filter *filter, struct problem *problem);
 
 /* Reports programs of the user's own that have ended. */
 void filters_look(struct jobs *jobs);
 
 /* Waits until it has stored all that the server has. */
-int filters_settle(struct jobs *jobs, const struct job_filter *filter, struct problem *problem);
+int filters_settle(struct jobs *jobs, const struct kept_filter *filter, struct problem *problem);
 void filters_end_all(struct jobs *jobs);
 
 /* ---- job_kept.c ---- */
@@ -253,7 +240,7 @@ int command_input(struct jobs *jobs, const struct job_command *command,
 
 /* Copies what a filter has stored to a folder that does not exist yet; it has settled. Returns 0, or a negative errno with
  * a line in `problem`. */
-int logs_copy(struct jobs *jobs, const struct job_filter *filter, const char *destination,
+int logs_copy(struct jobs *jobs, const struct kept_filter *filter, const char *destination,
               struct problem *problem);
 
 int command_getlog(struct jobs *jobs, const struct job_command *command);
@@ -271,11 +258,6 @@ int jobs_bring(struct jobs *jobs, const struct job *job, struct problem *problem
 /* Waits until the server has what the machine's recording had at its last flush, or at its end. */
 int jobs_await_published(struct jobs *jobs, const struct job *job, struct job_machine *machine,
                          struct problem *problem);
-
-/* Starts a program with signals as they are by default; `in` is its standard input, -1: it is empty. `actions` set up its
- * output. Returns 0 or a positive errno, as posix_spawn(3). */
-int job_spawn(char *const *words, short flags, int in, posix_spawn_file_actions_t *actions,
-              pid_t *ret_pid);
 
 /* Waits for a process that was started, and does meanwhile what happens. Returns its status as a shell has it. */
 int jobs_reap(struct jobs *jobs, pid_t pid);

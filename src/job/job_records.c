@@ -10,7 +10,7 @@ struct job *jobs_find(const struct jobs *jobs, const char *name)
     return NULL;
 }
 
-struct job_filter *jobs_find_filter(const struct jobs *jobs, const char *name)
+struct kept_filter *jobs_find_filter(const struct jobs *jobs, const char *name)
 {
     for (size_t i = 0; i < jobs->filter_count; i++)
         if (strcmp(jobs->filters[i]->name, name) == 0)

@@ -7,6 +7,7 @@
 #include "job/job_private.h"
 
 #include "base/folder.h"
+#include "filter/filter.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -20,28 +21,6 @@
 
 #define TRACES_MOST 1024
 #define NO_PROGRESS 60000000000ull /* ns */
-
-int job_spawn(char *const *words, short flags, int in, posix_spawn_file_actions_t *actions,
-              pid_t *ret_pid)
-{
-    posix_spawnattr_t attributes;
-    sigset_t none, all;
-
-    sigemptyset(&none);
-    sigfillset(&all);
-    posix_spawnattr_init(&attributes);
-    posix_spawnattr_setsigmask(&attributes, &none);
-    posix_spawnattr_setsigdefault(&attributes, &all);
-    posix_spawnattr_setflags(&attributes,
-                             (short)(flags | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF));
-    if (in < 0)
-        posix_spawn_file_actions_addopen(actions, 0, "/dev/null", O_RDONLY, 0);
-    else
-        posix_spawn_file_actions_adddup2(actions, in, 0);
-    int error = posix_spawnp(ret_pid, words[0], actions, &attributes, words, environ);
-    posix_spawnattr_destroy(&attributes);
-    return error;
-}
 
 int jobs_reap(struct jobs *jobs, pid_t pid)
 {
@@ -61,7 +40,7 @@ int jobs_spawn(struct jobs *jobs, char *const *words)
     fflush(out);
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, fileno(out), 1);
-    int error = job_spawn(words, 0, -1, &actions, &pid);
+    int error = conduct_spawn(words, 0, -1, &actions, &pid);
     posix_spawn_file_actions_destroy(&actions);
     if (error != 0) {
         jobs_error(jobs, "cannot start '%s': %s", words[0], strerror(error));
@@ -82,12 +61,12 @@ int jobs_await_published(struct jobs *jobs, const struct job *job, struct job_ma
 
     while (!done && result == 0) {
         json_t *state = NULL;
-        result = jobs_ask(jobs, machine, "recording.state",
-                          json_pack("{s:s}", "recording", job->recording), &state, problem);
+        result = jobs_ask(jobs, machine, "recording.state", request_recording(job->recording),
+                          &state, problem);
         if (result < 0)
             break;
-        done = !json_is_true(json_object_get(state, "begun")) ||
-               json_is_true(json_object_get(state, "caught_up"));
+        const struct recording_said said = notice_recording(state);
+        done = !said.begun || said.caught_up;
         json_t *now = json_object_get(state, "published");
         if (now != NULL && (before == NULL || !json_equal(before, now))) {
             progress = clock_now(CLOCK_MONOTONIC);
@@ -113,8 +92,8 @@ int jobs_bring(struct jobs *jobs, const struct job *job, struct problem *problem
 
     for (size_t i = 0; result == 0 && i < job->recording_count; i++) {
         struct job_machine *machine = job->recordings[i].machine;
-        result = jobs_ask(jobs, machine, "recording.flush",
-                          json_pack("{s:s}", "recording", job->recording), NULL, problem);
+        result = jobs_ask(jobs, machine, "recording.flush", request_recording(job->recording), NULL,
+                          problem);
         if (result == 0)
             result = jobs_await_published(jobs, job, machine, problem);
     }
@@ -123,7 +102,7 @@ int jobs_bring(struct jobs *jobs, const struct job *job, struct problem *problem
 
 /* ---- analyses ---- */
 
-/* The copies of a job's recording: FOLDER/MACHINE.sort. Their paths are allocated. */
+/* The copies of a job's recording: FOLDER/MACHINE.sort; FOLDER/MACHINE of run and acquire. Their paths are allocated. */
 static size_t list_traces(const struct job *job, const char *folder, char **paths, size_t most)
 {
     const char *name = job->recording + strlen(job->filter->prefix);
@@ -131,8 +110,9 @@ static size_t list_traces(const struct job *job, const char *folder, char **path
 
     for (size_t i = 0; i < job->recording_count && count < most; i++) {
         char *path = NULL;
-        if (asprintf(&path, "%s/%s.%s", folder, job->recordings[i].machine->host->machine, name) <
-            0)
+        bool main = strcmp(name, FILTER_MAIN) == 0;
+        if (asprintf(&path, "%s/%s%s%s", folder, job->recordings[i].machine->host->machine,
+                     main ? "" : ".", main ? "" : name) < 0)
             break;
         if (access(path, R_OK) == 0)
             paths[count++] = path;
@@ -246,7 +226,7 @@ int jobs_check_analysis(struct jobs *jobs, const struct job_command *command)
         (char *)"--help"; /* options are read from left to right: nothing else is done */
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
-    int error = job_spawn(words, 0, -1, &actions, &pid);
+    int error = conduct_spawn(words, 0, -1, &actions, &pid);
     posix_spawn_file_actions_destroy(&actions);
     free(words);
     if (error != 0)

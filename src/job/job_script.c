@@ -71,7 +71,7 @@ static int settle_filters(struct jobs *jobs, bool goes_on)
     int result = 0;
 
     for (size_t i = 0; i < jobs->filter_count; i++) {
-        struct job_filter *filter = jobs->filters[i];
+        struct kept_filter *filter = jobs->filters[i];
         bool own = strcmp(filter->program, "filter") == 0;
         if (filter->lacks && !goes_on)
             result = jobs_error(jobs, "filter %s has ended, and may not have stored everything",

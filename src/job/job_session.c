@@ -79,9 +79,17 @@ static struct job_machine *new_machine(struct jobs *jobs, const char *name)
         free(machine);
         return NULL;
     }
-    machine->notes = json_object();
     jobs->machines[jobs->machine_count++] = machine;
     return machine;
+}
+
+int jobs_add_host(struct jobs *jobs, struct job_machine *machine, struct problem *problem)
+{
+    int result = remote_add(conduct_remote(jobs->conduct), machine->name, &machine->host, problem);
+
+    if (result == 0)
+        machine->host->context = machine;
+    return result;
 }
 
 static int connect_machine(struct jobs *jobs, struct job_machine *machine, struct problem *problem)
@@ -94,7 +102,7 @@ static int connect_machine(struct jobs *jobs, struct job_machine *machine, struc
     jobs_keep(jobs);
     jobs->connecting = machine->name;
     jobs->why[0] = '\0';
-    int result = remote_add(conduct_remote(jobs->conduct), machine->name, &machine->host, problem);
+    int result = jobs_add_host(jobs, machine, problem);
 
     while (result == 0 && !conduct_is_interrupted(jobs->conduct) &&
            (machine->host->state == REMOTE_STARTING || machine->host->state == REMOTE_LINKED))
@@ -143,7 +151,7 @@ int jobs_machine(struct jobs *jobs, const char *name, struct job_machine **ret_m
 
 static int begin(struct jobs *jobs, struct problem *problem)
 {
-    struct job_filter *filter;
+    struct kept_filter *filter;
     json_t *kept = NULL;
     int result = fabric_kept(conduct_fabric(jobs->conduct), &kept, problem);
 
@@ -175,14 +183,12 @@ static int begin(struct jobs *jobs, struct problem *problem)
 int jobs_open(const struct job_options *options, struct jobs **ret_jobs, struct problem *problem)
 {
     struct jobs *jobs = calloc(1, sizeof(*jobs));
-    struct fabric_server *server = NULL;
     int result = jobs == NULL ? problem_set(problem, -ENOMEM, "out of memory") : 0;
+    char folder[PATH_MAX];
 
     /* one that exists, even if its server does not run now */
-    if (result == 0 && options->attach && !options->either) {
-        result = remote_session_attach(options->session, &server, problem);
-        fabric_server_detach(server);
-    }
+    if (result == 0 && options->attach && !options->either)
+        result = remote_session_find(options->session, folder, problem);
     if (result < 0) {
         free(jobs);
         return result;
@@ -222,13 +228,10 @@ static void free_all(struct jobs *jobs)
 {
     for (size_t i = 0; i < jobs->machine_count; i++) {
         free(jobs->machines[i]->name);
-        json_decref(jobs->machines[i]->notes);
         free(jobs->machines[i]);
     }
     for (size_t i = 0; i < jobs->filter_count; i++) {
-        free(jobs->filters[i]->program);
-        free(jobs->filters[i]->files[0]);
-        free(jobs->filters[i]->files[1]);
+        kept_filter_done(jobs->filters[i]);
         free(jobs->filters[i]);
     }
     while (jobs->count > 0)
@@ -249,6 +252,7 @@ void jobs_close(struct jobs *jobs)
         fclose(jobs->sink);
     json_decref(jobs->used);
     json_decref(jobs->reach);
+    json_decref(jobs->recording);
     free_all(jobs);
     free(jobs->session);
     free(jobs);

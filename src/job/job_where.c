@@ -2,30 +2,9 @@
 /* job_where.c: where a job's traces are, for a reader that is no controller. See job.h. */
 #include "job/job_private.h"
 
+#include "filter/filter.h"
+
 #include <errno.h>
-
-/* What the controller has stored (job_kept.c). */
-static int read_kept(const char *session, json_t **ret_kept, struct problem *problem)
-{
-    struct fabric_server *server = NULL;
-    struct fabric *fabric = NULL;
-    int result = remote_session_attach(session, &server, problem);
-
-    if (result == 0)
-        result = fabric_server_open(server, FABRIC_CONTROLLER, &fabric, problem);
-    if (result == 0)
-        result = fabric_kept(fabric, ret_kept, problem);
-    fabric_close(fabric);
-    fabric_server_detach(server);
-    return result;
-}
-
-static const char *text_of(json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-
-    return text == NULL ? "" : text;
-}
 
 /* The job of this name; NULL: none. `names` becomes all names. */
 static json_t *find_job(json_t *kept, const char *name, char *names, size_t size)
@@ -39,11 +18,11 @@ static json_t *find_job(json_t *kept, const char *name, char *names, size_t size
     {
         if (strncmp(key, "job.", 4) != 0)
             continue;
-        if (name != NULL && strcmp(text_of(value, "name"), name) == 0)
+        if (name != NULL && strcmp(kept_text(value, "name"), name) == 0)
             found = value;
         if (used + JOB_NAME_SIZE + 2 < size)
             used += (size_t)snprintf(names + used, size - used, "%s%.63s", used == 0 ? "" : ", ",
-                                     text_of(value, "name"));
+                                     kept_text(value, "name"));
     }
     return found;
 }
@@ -58,18 +37,21 @@ static json_t *find_filter(json_t *kept, const char *name)
         return json_array_size(filters) == 1 ? json_array_get(filters, 0) : NULL;
     json_array_foreach(filters, i, filter)
     {
-        if (strcmp(text_of(filter, "name"), name) == 0)
+        if (strcmp(kept_text(filter, "name"), name) == 0)
             return filter;
     }
     return NULL;
 }
 
-/* Without the filter's prefix: "f1-sort" is "sort". */
-static void name_recording(json_t *job, char recording[JOB_RECORDING_SIZE])
+/* Without the filter's prefix: "f1-sort" is "sort"; "": that of run and acquire, whose copies are called as the machines. */
+static void name_recording(json_t *job, const char *prefix, char recording[JOB_RECORDING_SIZE])
 {
-    const char *text = job == NULL ? "" : text_of(job, "recording"), *dash = strchr(text, '-');
+    const char *text = kept_text(job, "recording");
+    size_t length = strlen(prefix);
 
-    snprintf(recording, JOB_RECORDING_SIZE, "%s", dash == NULL ? text : dash + 1);
+    if (strncmp(text, prefix, length) == 0)
+        text += length;
+    snprintf(recording, JOB_RECORDING_SIZE, "%s", strcmp(text, FILTER_MAIN) == 0 ? "" : text);
 }
 
 static int find(json_t *kept, const char *session, const char *name, char folder[PATH_MAX],
@@ -81,20 +63,20 @@ static int find(json_t *kept, const char *session, const char *name, char folder
     if (name != NULL && job == NULL)
         return problem_set(problem, -ENOENT, "session %s has no job '%s'%s%s", session, name,
                            names[0] == '\0' ? "" : "; there are: ", names);
-    json_t *filter = find_filter(kept, job == NULL ? NULL : text_of(job, "filter"));
+    json_t *filter = find_filter(kept, job == NULL ? NULL : kept_text(job, "filter"));
     if (filter == NULL && name == NULL && names[0] != '\0')
         return problem_set(problem, -ENOENT, "session %s has several filters: name a job: %s",
                            session, names);
     if (filter == NULL)
         return problem_set(problem, -ENOENT, "session %s has no filter for it any more", session);
-    if (!remote_is_here(text_of(filter, "machine")))
+    if (!remote_is_here(kept_text(filter, "machine")))
         return problem_set(
             problem, -EREMOTE,
             "filter %s of session %s stores on machine %s: name its folder there: %s",
-            text_of(filter, "name"), session, text_of(filter, "machine"),
-            text_of(filter, "folder"));
-    snprintf(folder, PATH_MAX, "%s", text_of(filter, "folder"));
-    name_recording(job, recording);
+            kept_text(filter, "name"), session, kept_text(filter, "machine"),
+            kept_text(filter, "folder"));
+    snprintf(folder, PATH_MAX, "%s", kept_text(filter, "folder"));
+    name_recording(job, kept_text(filter, "prefix"), recording);
     return 0;
 }
 
@@ -102,7 +84,7 @@ int job_where(const char *session, const char *name, char folder[PATH_MAX],
               char recording[JOB_RECORDING_SIZE], struct problem *problem)
 {
     json_t *kept = NULL;
-    int result = read_kept(session, &kept, problem);
+    int result = remote_kept(session, &kept, problem);
 
     if (result == 0)
         result = find(kept, session, name, folder, recording, problem);

@@ -54,7 +54,8 @@ static int start_server(struct remote *remote, struct problem *problem)
 /* Others of the same name have streams there if they are other users'. */
 static int join_site(struct remote *remote, struct problem *problem)
 {
-    int result = remote_site_new(&remote->options, &remote->site, problem);
+    json_t *words = json_incref(remote->site_words);
+    int result = remote_site_new(words, &remote->site, problem);
 
     if (result == 0)
         result = relay_check_scheme(remote->site->url, problem);
@@ -79,7 +80,7 @@ static int join_site(struct remote *remote, struct problem *problem)
 /* A quarter of the disk is left for notices and output, half of it at most, and for what the server itself needs. */
 static struct fabric_limits limits_of(const struct remote *remote)
 {
-    bool unknown = remote->options.disk_bytes == 0 && remote->options.url != NULL;
+    bool unknown = remote->options.disk_bytes == 0 && remote->site_words != NULL;
     uint64_t disk = unknown ? SITE_BYTES : remote->options.disk_bytes;
     const char *window = getenv(WINDOW);
 
@@ -92,7 +93,7 @@ static int connect_it(struct remote *remote, struct problem *problem)
 {
     const struct fabric_limits limits = limits_of(remote);
     int result =
-        remote->options.url != NULL ? join_site(remote, problem) : start_server(remote, problem);
+        remote->site_words != NULL ? join_site(remote, problem) : start_server(remote, problem);
 
     remote->has_streams = result == 0; /* or one of the two, if it fails */
     if (result == 0 && !remote->options.attach)
@@ -101,11 +102,25 @@ static int connect_it(struct remote *remote, struct problem *problem)
                       : fabric_listen(remote->fabric, remote->options.listen_from, problem);
 }
 
+/* Finds or stores how a site's server is reached. What an earlier controller has stored there is attached to. */
+static int find_site(struct remote *remote, struct problem *problem)
+{
+    remote->site_words = remote_site_load(remote->folder);
+    if (remote->site_words != NULL) {
+        remote->options.attach = true;
+        return 0;
+    }
+    if (remote->options.url == NULL)
+        return 0;
+    remote->site_words = remote_site_describe(&remote->options);
+    return remote_site_store(remote->site_words, remote->folder, problem);
+}
+
 static int begin(struct remote *remote, struct problem *problem)
 {
     session_folders_remove_old();
     int result = remote->options.attach
-                     ? session_folder_find(remote->session, remote->folder, problem)
+                     ? remote_session_find(remote->session, remote->folder, problem)
                      : session_folder_make(remote->session, remote->folder, problem);
     if (result == -EEXIST && remote->options.lasting)
         result = 0;
@@ -117,7 +132,9 @@ static int begin(struct remote *remote, struct problem *problem)
         remote->folder[0] = '\0'; /* another session's, or nothing: not to be removed */
         return result;
     }
-    result = connect_it(remote, problem);
+    result = find_site(remote, problem);
+    if (result == 0)
+        result = connect_it(remote, problem);
     if (result < 0 && remote->options.attach)
         remote->folder[0] = '\0'; /* another try may succeed */
     return result;
@@ -191,6 +208,7 @@ void remote_free(struct remote *remote)
     if (remote->lock >= 0)
         close(remote->lock);
     remote_site_free(remote->site);
+    json_decref(remote->site_words);
     free(remote->hosts);
     free(remote->files);
     free(remote->rsh);
@@ -202,6 +220,11 @@ void remote_free(struct remote *remote)
 void remote_end(struct remote *remote)
 {
     remote->options.lasting = false;
+}
+
+const char *remote_session_name(const struct remote *remote)
+{
+    return remote->session;
 }
 
 const char *remote_folder(const struct remote *remote)
@@ -218,13 +241,6 @@ bool remote_is_here(const char *name)
 }
 
 /* ---- connections of our own ---- */
-
-int remote_open_filter(struct remote *remote, struct fabric **ret_fabric, struct problem *problem)
-{
-    return remote->site != NULL
-               ? remote_site_open(remote->site, remote->session, NULL, ret_fabric, problem)
-               : fabric_server_open(remote->server, FABRIC_FILTER, ret_fabric, problem);
-}
 
 struct fabric *remote_fabric(struct remote *remote)
 {
@@ -256,6 +272,47 @@ int remote_tell_filters(struct remote *remote, const char *method, json_t *param
     if (result == 0 && (result = fabric_notice(remote->to_filters, method, params)) < 0)
         problem_set(problem, result, "cannot tell the filters: %s", strerror(-result));
     return result < 0 ? result : fabric_settle(remote->to_filters, CONNECT_MS, problem);
+}
+
+/* ---- for others than the controller ---- */
+
+static int open_at_site(json_t *words, const char *session, struct fabric **ret_fabric,
+                        struct problem *problem)
+{
+    struct remote_site *site = NULL;
+    int result = remote_site_new(words, &site, problem);
+
+    if (result == 0)
+        result = remote_site_open(site, session, NULL, ret_fabric, problem);
+    remote_site_free(site);
+    return result;
+}
+
+int remote_open(const char *session, const char *user, struct fabric_server **ret_server,
+                struct fabric **ret_fabric, struct problem *problem)
+{
+    char folder[PATH_MAX];
+    int result = remote_session_find(session, folder, problem);
+    json_t *words = result == 0 ? remote_site_load(folder) : NULL;
+
+    if (words != NULL)
+        return open_at_site(words, session, ret_fabric, problem);
+    if (result == 0)
+        result = fabric_server_attach(folder, ret_server, problem);
+    return result == 0 ? fabric_server_open(*ret_server, user, ret_fabric, problem) : result;
+}
+
+int remote_kept(const char *session, json_t **ret_kept, struct problem *problem)
+{
+    struct fabric_server *server = NULL;
+    struct fabric *fabric = NULL;
+    int result = remote_open(session, FABRIC_CONTROLLER, &server, &fabric, problem);
+
+    if (result == 0)
+        result = fabric_kept(fabric, ret_kept, problem);
+    fabric_close(fabric);
+    fabric_server_detach(server);
+    return result;
 }
 
 /* ---- hosts ---- */

@@ -19,15 +19,27 @@
 
 #include "base/base.h"
 #include "fabric/fabric.h"
-#include "fabric/server.h"
+#include "server/server.h"
 
 #include <limits.h>
 
 /* ---- the session's folder ---- */
 
-/* Attaches to a session of this user that runs: ${XDG_STATE_HOME:-~/.local/state}/dpm/HOST/sessions/SESSION. -ENOENT: there is none of this name; the line names those there are. */
-int remote_session_attach(const char *session, struct fabric_server **ret_server,
-                          struct problem *problem);
+/* Connects to a session of this user, as FABRIC_CONTROLLER or FABRIC_FILTER: to its own server, which is started if it does not run,
+ * and *ret_server is to be detached after the fabric is closed; or to the site's, and *ret_server stays as it is. Errors, with a line
+ * in `problem`: -ENOENT: there is no such session. */
+int remote_open(const char *session, const char *user, struct fabric_server **ret_server,
+                struct fabric **ret_fabric, struct problem *problem);
+
+/* What the controller of a session of this user has kept (fabric_kept), also at a site's server. The caller owns *ret_kept. Errors,
+ * with a line in `problem`: -ENOENT: there is no such session. */
+int remote_kept(const char *session, json_t **ret_kept, struct problem *problem);
+
+/* Whether there is such a session of this user: 0, or -ENOENT with a line in `problem` that names those there are. */
+int remote_session_find(const char *session, char folder[PATH_MAX], struct problem *problem);
+
+/* Whether its controller lives. */
+bool remote_session_controlled(const char *folder);
 
 /* A session of this user on this machine. */
 struct remote_session {
@@ -84,7 +96,7 @@ struct remote_options {
     const char *rsh;     /* the remote shell's command; several words, with quotes; REMOTE_RSH */
     const char *dpm;     /* the program's name on the other machines; REMOTE_DPM */
     uint64_t disk_bytes; /* that the session's server may store; 0: the server's default */
-    /* A site's server instead of one of the session's own; NULL: all of these. */
+    /* A site's server instead of one of the session's own; NULL: all of these. A session that is attached to knows them. */
     const char *url;               /* fabric_options */
     const char *credentials;       /* a file: the controller's and its filter's */
     const char *agent_credentials; /* a file: the agents', handed to them; NULL: the same */
@@ -119,8 +131,8 @@ void remote_end(struct remote *remote);
 /* Whether this is a name of this machine: "localhost", or what it calls itself. */
 bool remote_is_here(const char *name);
 
-/* The user `FABRIC_FILTER` of the session, for another thread. */
-int remote_open_filter(struct remote *remote, struct fabric **ret_fabric, struct problem *problem);
+/* The session's name. */
+const char *remote_session_name(const struct remote *remote);
 
 /* The session's folder on this machine, of mode 0700; it goes with the session. */
 const char *remote_folder(const struct remote *remote);
@@ -156,12 +168,17 @@ void remote_leave_out(struct remote *remote, struct remote_host *host, const cha
 
 /* ---- calls ---- */
 
-/* `error` 0: `result` is the answer (json_incref to keep it). Else a negative errno, as of fabric_call, or -ENOTCONN:
- * the host is out; `line` says what, beginning with the host's name; `code` of JSON-RPC if it is -EREMOTEIO. */
-typedef void (*remote_answer)(void *context, struct remote_host *host, int error, int code,
-                              json_t *result, const char *line);
+struct remote_reply {
+    int error;      /* 0; or a negative errno, as of FABRIC_REPLY, or -ENOTCONN: the host is out */
+    int code;       /* of JSON-RPC, if that is -EREMOTEIO */
+    json_t *result; /* if it is 0: json_incref to keep it */
+    const char *line; /* else: why, beginning with the host's name */
+};
 
-/* Asks the agent of a host. Takes over `params` (or NULL). `answer` is called exactly once, later, within
+typedef void (*remote_answer)(void *context, struct remote_host *host,
+                              const struct remote_reply *reply);
+
+/* Asks the agent of a host. Takes over `params` (or NULL). `answer` (may be NULL) is called exactly once, later, within
  * remote_poll, unless the session is freed before. While the host is away the request waits for it, until
  * `timeout_ms` have passed. */
 void remote_call(struct remote *remote, struct remote_host *host, const char *method,

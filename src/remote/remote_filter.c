@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* remote_filter.c: the connection of a filter on another machine. See remote.h. */
-#include "fabric/relay.h"
+#include "relay/relay.h"
 #include "remote/remote.h"
 #include "remote/remote_shell.h"
+#include "remote/session_folder.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -94,7 +95,7 @@ static int connect_it(struct carried *carried, struct problem *problem)
 {
     const struct remote_filter_options *options = carried->options;
     struct fabric_server *server = NULL;
-    int result = remote_session_attach(options->session, &server, problem);
+    int result = session_folder_attach(options->session, &server, problem);
 
     if (result < 0)
         return result;

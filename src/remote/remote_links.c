@@ -188,21 +188,19 @@ static void take_identity(struct remote_host *host, json_t *result)
     host->user = text_of(result, "user");
 }
 
-static void take_hello(void *context, struct remote_host *host, int error, int code, json_t *result,
-                       const char *line)
+static void take_hello(void *context, struct remote_host *host, const struct remote_reply *reply)
 {
     struct remote *remote = context;
     char again[300];
 
-    (void)code;
     if (host->state != REMOTE_LINKED)
         return;
-    if (error < 0) {
-        lose(remote, host, line);
+    if (reply->error < 0) {
+        lose(remote, host, reply->line);
         return;
     }
     bool was_ready = host->was_ready;
-    take_identity(host, result);
+    take_identity(host, reply->result);
     host->was_ready = true;
     snprintf(again, sizeof(again), "%.250s: connected again", host->name);
     change(remote, host, REMOTE_READY, was_ready ? again : NULL);

@@ -6,7 +6,7 @@
 #ifndef DPM_REMOTE_LINKS_H
 #define DPM_REMOTE_LINKS_H
 
-#include "fabric/relay.h"
+#include "relay/relay.h"
 #include "remote/remote.h"
 #include "remote/remote_requests.h"
 #include "remote/remote_shell.h"
@@ -29,7 +29,8 @@ struct remote {
     char folder[PATH_MAX];        /* "": none that this process may remove */
     int lock;                     /* of the session: it has one controller; negative: none */
     struct fabric_server *server; /* NULL: it is the site's */
-    struct remote_site *site;     /* NULL: it is our own */
+    json_t *site_words;           /* NULL: it is our own */
+    struct remote_site *site;     /* the same */
     bool has_streams;
     struct fabric *fabric;
     struct fabric *to_filters; /* NULL: nothing was told yet */

@@ -18,7 +18,9 @@ void remote_call(struct remote *remote, struct remote_host *host, const char *me
 
     if (array_reserve(&calls->list, &calls->capacity, calls->count + 1, sizeof(*calls->list)) < 0) {
         json_decref(params);
-        answer(context, host, -ENOMEM, 0, NULL, "out of memory");
+        if (answer != NULL)
+            answer(context, host,
+                   &(struct remote_reply){.error = -ENOMEM, .line = "out of memory"});
         return;
     }
     calls->list[calls->count++] = (struct remote_call){
@@ -46,7 +48,9 @@ static void finish(struct remote *remote, size_t index, int error, int code, jso
         strncmp(text + length, ": ", 2) == 0)
         text += length + 2; /* the fabric knows the machine's name, the user the host's */
     snprintf(line, sizeof(line), "%s: %s", call.host->name, text == NULL ? "" : text);
-    call.answer(call.context, call.host, error, code, result, line);
+    const struct remote_reply reply = {error, code, result, line};
+    if (call.answer != NULL)
+        call.answer(call.context, call.host, &reply);
     json_decref(call.params);
 }
 

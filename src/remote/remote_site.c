@@ -24,23 +24,77 @@ static int read_address(struct remote_site *site, struct problem *problem)
     return 0;
 }
 
-int remote_site_new(const struct remote_options *options, struct remote_site **ret_site,
-                    struct problem *problem)
+/* ---- its words ---- */
+
+#define FILE_NAME "site.json"
+
+/* The next controller may be started elsewhere. */
+static void set_path(json_t *words, const char *key, const char *path)
+{
+    char whole[PATH_MAX];
+
+    if (path != NULL)
+        json_object_set_new(words, key, json_string(realpath(path, whole) == NULL ? path : whole));
+}
+
+json_t *remote_site_describe(const struct remote_options *options)
+{
+    json_t *words = json_pack("{s:s}", "url", options->url);
+
+    set_path(words, "credentials", options->credentials);
+    set_path(words, "agent_credentials", options->agent_credentials);
+    set_path(words, "authorities", options->authorities);
+    return words;
+}
+
+int remote_site_store(json_t *words, const char *folder, struct problem *problem)
+{
+    char path[PATH_MAX + 16];
+
+    snprintf(path, sizeof(path), "%s/" FILE_NAME, folder);
+    return json_dump_file(words, path, JSON_INDENT(4)) == 0
+               ? 0
+               : problem_set(problem, -EIO, "cannot write %s: %s", path, strerror(errno));
+}
+
+json_t *remote_site_load(const char *folder)
+{
+    char path[PATH_MAX + 16];
+
+    snprintf(path, sizeof(path), "%s/" FILE_NAME, folder);
+    return json_load_file(path, 0, NULL);
+}
+
+static const char *word_of(const struct remote_site *site, const char *key)
+{
+    return json_string_value(json_object_get(site->words, key));
+}
+
+/* ---- the server ---- */
+
+int remote_site_new(json_t *words, struct remote_site **ret_site, struct problem *problem)
 {
     struct remote_site *site = calloc(1, sizeof(*site));
-    const char *of_agents =
-        options->agent_credentials == NULL ? options->credentials : options->agent_credentials;
     int result = 0;
 
-    if (site == NULL || (site->url = strdup(options->url)) == NULL ||
-        (site->credentials = strdup(options->credentials)) == NULL)
-        result = problem_set(problem, -ENOMEM, "out of memory");
+    if (site == NULL) {
+        json_decref(words);
+        return problem_set(problem, -ENOMEM, "out of memory");
+    }
+    site->words = words;
+    site->url = word_of(site, "url");
+    site->credentials = word_of(site, "credentials");
+    const char *of_agents = word_of(site, "agent_credentials");
+    const char *authorities = word_of(site, "authorities");
+    if (site->url == NULL || site->credentials == NULL)
+        result = problem_set(problem, -EBADMSG, "the session's " FILE_NAME " is damaged");
     if (result == 0)
         result = read_address(site, problem);
     if (result == 0)
-        result = fabric_read_secrets(of_agents, &site->of_agents, problem);
-    if (result == 0 && options->authorities != NULL)
-        result = fabric_read_authorities(options->authorities, site->authorities, problem);
+        result = fabric_read_secrets(of_agents == NULL ? site->credentials : of_agents,
+                                     &site->of_agents, problem);
+    if (result == 0 && authorities != NULL)
+        result = fabric_read_authorities(authorities, site->authorities, problem);
     if (result < 0) {
         remote_site_free(site);
         return result;
@@ -53,8 +107,7 @@ void remote_site_free(struct remote_site *site)
 {
     if (site == NULL)
         return;
-    free(site->url);
-    free(site->credentials);
+    json_decref(site->words);
     explicit_bzero(&site->of_agents, sizeof(site->of_agents));
     free(site);
 }

@@ -80,7 +80,7 @@ static void name_sessions(char *text, size_t size)
         closedir(folder);
 }
 
-int session_folder_find(const char *session, char path[PATH_MAX], struct problem *problem)
+int remote_session_find(const char *session, char path[PATH_MAX], struct problem *problem)
 {
     char others[256];
     struct stat status;
@@ -95,11 +95,11 @@ int session_folder_find(const char *session, char path[PATH_MAX], struct problem
                        session, others[0] == '\0' ? "; there is none at all" : others);
 }
 
-int remote_session_attach(const char *session, struct fabric_server **ret_server,
+int session_folder_attach(const char *session, struct fabric_server **ret_server,
                           struct problem *problem)
 {
     char path[PATH_MAX], file[PATH_MAX + 16];
-    int result = session_folder_find(session, path, problem);
+    int result = remote_session_find(session, path, problem);
 
     if (result < 0)
         return result;
@@ -167,7 +167,7 @@ int session_folder_lock(const char *session, const char *path, struct problem *p
 }
 
 /* Only asks: a lock taken here would refuse a controller that begins just now. */
-static bool is_controlled(const char *path)
+bool remote_session_controlled(const char *path)
 {
     int descriptor = open_lock(path, O_RDWR);
     bool held = descriptor >= 0 && holder_of(descriptor) != 0;
@@ -197,7 +197,7 @@ ssize_t remote_sessions(struct remote_session **ret_list, struct problem *proble
         snprintf(one->name, sizeof(one->name), "%.63s", entry->d_name);
         if (session_path(one->name, one->folder, NULL) < 0)
             continue;
-        one->controlled = is_controlled(one->folder);
+        one->controlled = remote_session_controlled(one->folder);
         one->changed = (uint64_t)folder_changed(one->folder);
         count++;
     }

@@ -4,6 +4,7 @@
 #define DPM_SESSION_FOLDER_H
 
 #include "base/base.h"
+#include "server/server.h"
 
 #include <limits.h>
 
@@ -11,8 +12,9 @@
  * `problem`; -EEXIST: there is one. */
 int session_folder_make(const char *session, char path[PATH_MAX], struct problem *problem);
 
-/* Finds the folder of a session. -ENOENT: there is none; the line names those there are. */
-int session_folder_find(const char *session, char path[PATH_MAX], struct problem *problem);
+/* Attaches to a session with a server of its own. -ENOENT: there is none of this name; the line names those there are. */
+int session_folder_attach(const char *session, struct fabric_server **ret_server,
+                          struct problem *problem);
 
 /* Becomes the session's one controller, as long as the descriptor that is returned is open. -EBUSY: another process is. */
 int session_folder_lock(const char *session, const char *path, struct problem *problem);

@@ -70,16 +70,65 @@ check_equal "... the last record is the end" '"END"' "$(tail -n 1 dump.json | jq
 check_equal "no session is left" "" "$(ls "$sessions")"
 check "no agent is left" wait_for 30 no_agents
 
+# ---- dpm job goes on ----
+
+cat > pairs.py << 'END'
+import os, socket, time
+a, b = socket.socketpair()
+count = 0
+while not os.path.exists("pairs.enough"):
+    a.sendall(b"x" * 37)
+    b.recv(37)
+    count += 1
+    time.sleep(0.005)
+print("sent", count, flush=True)
+END
+(on run -o third --session third --alone 1m --kinds unix --host a:'/usr/bin/python3 pairs.py' --host b:'/usr/bin/python3 pairs.py') \
+    > third.out 2>&1 < /dev/null &
+controller=$!
+wait_for 30 test -s third/a/data
+wait_for 30 test -s third/b/data
+"$dpm" job --session third --attach jobs > job.out 2>&1
+check "dpm job does not take a recording from its dpm" grep -q 'session third has a controller already' job.out
+kill -9 $controller
+wait $controller 2> wait.err
+job() {
+    timeout 100 "$dpm" job --session third --attach "$@" 2>> job.err
+}
+check_equal "a recording of dpm run whose dpm was killed is a job called main, with its processes" \
+    "running python3 a all running python3.2 b all" \
+    "$(job jobs main | sed -n 's/^[0-9][0-9]* *\(running .*\)/\1/p' | xargs)"
+touch pairs.enough
+job wait main > job.out
+job newjob more > more.out
+check "... one to which dpm job has added another job is not for dpm acquire" grep -q 'session third has jobs' \
+    "$("$dpm" acquire --attach third > more.out 2>&1; echo more.out)"
+job removejob more > more.out
+check_equal "... they end" "killed python3 a all killed python3.2 b all" \
+    "$(job jobs main | sed -n 's/^[0-9][0-9]* *\(killed .*\)/\1/p' | xargs)"
+check "... and can be analysed" test "$(job stats main --json | jq '[.pairs[].messages] | add')" = \
+    "$(awk '/: sent / { sum += $NF } END { print sum }' job.out)"
+job die > die.out
+check_equal "... and the session ends with its job" "" "$(ls "$sessions")"
+check_equal "... with all that they have sent" "$(sed -n 's/.*@\([ab]\): sent /\1 /p' job.out | sort | xargs)" \
+    "$(for host in a b; do echo $host "$("$dpm" stats --json third/$host 2> stats.err | jq '[.processes[].sent.messages] | add')"; done | xargs)"
+check "... and each trace has its end" test "$(for host in a b; do "$dpm" dump --json third/$host 2> dump.err | tail -n 1; done | grep -c '"END"')" = 2
+check "no agent is left by dpm job" wait_for 30 no_agents
+timeout 60 "$dpm" job --session fourth newjob none > job.out 2>&1
+check "a session of dpm job is not one for dpm acquire" grep -q 'session fourth has jobs: `dpm --session fourth --attach` goes on' \
+    "$("$dpm" acquire --attach fourth > fourth.out 2>&1; echo fourth.out)"
+timeout 60 "$dpm" job --session fourth die > job.out 2>&1
+
 # ---- nobody comes ----
 
-# What shows that the controller has come to a step: its server, an agent, all are connected, a recording is open, a process
+# What shows that the controller has come to a step: its server, an agent, all are connected and the filter starts, a recording is open, a process
 # was created, the first records are here.
 # shellcheck disable=SC2317 # called by wait_for
 at_step() {
     case $2 in
     1) test -s "$sessions/$1/session.json" ;;
     2) [ -n "$(agents)" ] ;;
-    3) test -s "$sessions/$1/hosts.json" ;;
+    3) test -s "$sessions/$1/filter-1.log" ;;
     4) [ -n "$(find "state/a/dpm/$(hostname)/agents" -path "*/agents/$1.*/main/metadata" -size +0 2> find.err)" ] ;;
     5) pgrep -f "^sleep 0.7$2$" ;;
     *) test -s "$1/a/data" ;;
@@ -118,7 +167,7 @@ for trace in round*/* "$scratch"/state/*/dpm/*/agents/*/main; do
 done
 check_equal "what was recorded is readable" "" "$unreadable"
 # A session whose agents have ended still gives what they have left on their machines.
-name=$(for session in "$sessions"/*; do [ -s "$session/hosts.json" ] && basename "$session"; done | tail -n 1)
+name=$(for session in "$sessions"/*; do [ -s "$session/filter-1.log" ] && basename "$session"; done | tail -n 1)
 if [ -n "$name" ]; then
     "$dpm" acquire --attach "$name" > late.out 2>&1
     check "a session can be attached to when its agents have ended" test ! -e "$sessions/$name"

@@ -79,6 +79,21 @@ for store in "--store none" "-o filled"; do
     check "... after the report" grep -q '^dpm: .* records of 2 hosts, 0 lost' err
 done
 
+# The process that stores is killed while they talk: another one goes on where it has ended.
+killed() {
+    wait_for 30 test -s killed/here/data -a -s killed/there/data
+    pkill -9 -f "^$dpm filter --from killed --output killed "
+}
+killed > killed.out 2>&1 &
+killing=$!
+talk 4000 -o killed --session killed
+check_equal "the filter process is killed, and the run ends in order" "0 here: 4000 there: 4000" "$(echo $? "$(LC_ALL=C sort out | xargs)")"
+wait $killing
+check_equal "... which is said" 1 "$(grep -c '^dpm: the filter that stores the records was killed by signal 9; it is started again$' err)"
+check_equal "... nothing is lost, and nothing stored twice" "4000 4000" \
+    "$(for host in here there; do "$dpm" stats --json killed/$host 2> stats.err | jq '[.processes[].sent.messages] | add'; done | xargs)"
+check "... and the report says so" grep -q '^dpm: .* records of 2 hosts, 0 lost, in killed$' err
+
 mkdir one away
 # A filter on another host, with a program that fails, whose connection breaks: what comes through it goes through a cat here.
 cat > thin_rsh << END
@@ -105,6 +120,10 @@ timeout 100 "$dpm" run --rsh "$scratch/rsh" --remote-dpm "$dpm" --session thin -
     --host here:"sh -c 'until [ -e enough ]; do sleep 0.1; done'" < /dev/null > out 2> err &
 run=$!
 wait_for 30 test -s "$sessions/thin/session.json"
+timeout 100 "$dpm" filter --from thin --json -o "$scratch/away/lines" > lines.json 2> lines.err &
+lines=$!
+(timeout 100 "$dpm" filter --from thin --json -o "$scratch/away/unread" 2> unread.err; echo $? > unread) | head -n 1 > head.json &
+unread=$!
 timeout 100 "$dpm" filter --from thin --host there --rsh "$scratch/thin_rsh" --remote-dpm "$dpm" -o "$scratch/away/thin" \
     --program "$scratch/fails" > filter.out 2>&1 &
 filter=$!
@@ -117,6 +136,14 @@ check_equal "... the recording goes on" 0 $?
 wait $filter
 check_equal "... and the program's failure is reported at the end" "1 1" \
     "$? $(grep -c 'there: the filter there failed: the filter ended with exit status 3$' filter.out)"
+
+wait $lines
+check_equal "dpm filter --json: the last line has all of each copy" "0 true true 0 here main here true" \
+    "$(echo $? "$(tail -n 1 lines.json | jq -r '"\(.last) \(.complete) \(.left) \(.copies[] | "\(.machine) \(.recording) \(.name) \(.ended)")"')")"
+check_equal "... its bytes are those in the files" "$(cat away/lines/here/control away/lines/here/data | wc -c)" \
+    "$(tail -n 1 lines.json | jq '.copies[].bytes')"
+wait $unread
+check_equal "... and it ends in order when its reader goes" "0 1" "$(cat unread) $(wc -l < head.json)"
 
 # Two hosts with names of their own and one home folder: each has an agent, and a copy of the program.
 cp /bin/echo one/lacking

@@ -71,6 +71,43 @@ check_equal "the session is gone here" "" "$(ls "$sessions")"
 check "... and its streams there" grep -q "there is no session 'one'" err
 check_equal "... with all that they held" 0 "$(find store -name '*.blk' | wc -l)"
 
+# ---- its dpm is killed, and another one goes on ----
+
+# killed NAME: a recording over that server, whose dpm was killed
+killed() {
+    rm -f go
+    "$dpm" run --rsh "$scratch/rsh" --remote-dpm "$dpm" --fabric "tls://localhost:$port" --fabric-ca ca.pem --credentials control \
+        --agent-credentials agents_secret --fabric-disk 64M -o "$1" --session "$1" --kinds pipe --host \
+        a:'sh -c "echo one | cat; until [ -e go ]; do sleep 0.1; done; echo two | cat"' > out 2> err < /dev/null &
+    controller=$!
+    wait_for 60 test -s "$1/a/data"
+    kill -9 $controller
+    wait $controller 2> wait.err
+}
+# ended NAME: what a recording has, and whether anything is left of it
+ended() {
+    "$dpm" stats --json "$1/a" 2> stats.err | jq -r '"\(.trace.complete) \(.trace.lost) \([.processes[] | select(.name == "cat").received.messages] | add)"'
+    ls "$sessions"
+    find store -name '*.blk'
+}
+killed two
+(cd / && timeout 60 "$dpm" job --session two --attach jobs main) > job.out 2> job.err
+check "dpm job goes on, without being told of the server" grep -q 'running *sh *a *all' job.out
+timeout 100 "$dpm" filter --from two --store none --json > filter.json 2> filter.err &
+filter=$!
+check "... and so does a filter" wait_for 30 grep -q '"machine":"a"' filter.json
+kill $filter
+: > go
+timeout 60 "$dpm" job --session two --attach wait main > job.out 2> job.err
+check "... with the output" grep -q '^sh@a: two$' job.out
+timeout 60 "$dpm" job --session two --attach die > job.out 2> job.err
+check_equal "... and ends it in order" "true 0 2" "$(ended two)"
+killed three
+(sleep 1; : > go) &
+(cd / && timeout 60 "$dpm" acquire --attach three) > job.out 2> job.err
+check_equal "dpm acquire does, too" "0 true 0 2" "$? $(ended three)"
+check "no agent stays" wait_for 30 no_agents
+
 # ---- what is refused ----
 
 # refuses TEXT ARGUMENT...: dpm ends with 1 and one line with this text, and leaves no session.

@@ -9,9 +9,9 @@
 #include "agent/agent.h"
 #include "base/base64.h"
 #include "fabric/fabric.h"
-#include "fabric/relay.h"
-#include "fabric/server.h"
 #include "launch/launch.h"
+#include "relay/relay.h"
+#include "server/server.h"
 #include "trace/packets.h"
 
 #include <errno.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* conduct_test.c: lines of output come whole, in whatever pieces they were sent; what agents report is read. Questions and answers
  * are tested with real agents, by tests/command. */
-#include "conduct/conduct.h"
+#include "conduct/agent_requests.h"
+#include "conduct/session_kept.h"
 #include "seeded.h"
 
 #include <errno.h>
@@ -10,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -157,13 +159,91 @@ static void test_notes_are_printed_once(void **state)
     json_decref(printed);
 }
 
+/* ---- what is kept, and what is asked ---- */
+
+static void test_kept_filter(void **state)
+{
+    struct kept_filter filter = {.number = 3,
+                                 .name = "big",
+                                 .machine = "store1",
+                                 .folder = "/data/a b",
+                                 .program = (char *)"filter",
+                                 .files = {NULL, (char *)"/etc/rules"},
+                                 .prefix = "f3-",
+                                 .limits = {.max_bytes = 1ull << 40,
+                                            .newest = true,
+                                            .kept = {.max_files = 7, .max_age = 9000000000}},
+                                 .process = {3, 812, 123456789012},
+                                 .watched = true,
+                                 .lacks = true},
+                       again;
+    json_t *kept = kept_filter_json(&filter);
+
+    (void)state;
+    assert_int_equal(kept_filter_read(kept, &again), 0);
+    json_t *written = kept_filter_json(&again);
+    assert_true(json_equal(kept, written));
+    assert_int_equal(again.limits.kept.max_age, 9000000000);
+    assert_int_equal(again.process.start, 123456789012);
+    kept_filter_done(&again);
+    json_object_del(kept, "folder");
+    assert_int_equal(kept_filter_read(kept, &again), -EBADMSG);
+    kept_filter_done(&again);
+    json_decref(written);
+    json_decref(kept);
+}
+
+/* The next controller may be started in another folder. */
+static void test_kept_reach(void **state)
+{
+    json_t *reach = json_object();
+
+    (void)state;
+    assert_int_equal(chdir("/usr"), 0);
+    kept_reach_set(reach, "rsh", "bin/ssh -v");
+    assert_string_equal(kept_text(reach, "rsh") + strlen(kept_text(reach, "rsh")) -
+                            strlen("/bin/ssh -v"),
+                        "/bin/ssh -v");
+    assert_true(kept_text(reach, "rsh")[0] == '/' || kept_text(reach, "rsh")[0] == '\'');
+    kept_reach_set(reach, "rsh", "ssh -F x/y");
+    assert_string_equal(kept_text(reach, "rsh"), "ssh -F x/y");
+    kept_reach_set(reach, "dpm", "bin/dpm");
+    assert_string_equal(kept_text(reach, "dpm"), "bin/dpm");
+    json_decref(reach);
+}
+
+/* What an agent says too little of counts as nothing. */
+static void test_recordings(void **state)
+{
+    json_t *said = json_pack("{s:b, s:I, s:i, s:s}", "active", 1, "records", (json_int_t)1 << 40,
+                             "lost", -1, "processes", "many");
+    const struct recording_said read = notice_recording(said), none = notice_recording(NULL);
+
+    (void)state;
+    assert_true(read.active && !read.begun && read.records == 1ull << 40 && read.lost == 0 &&
+                read.processes == 0);
+    assert_true(!none.active && !none.caught_up && none.records == 0);
+    json_decref(said);
+}
+
+static void test_input(void **state)
+{
+    json_t *input = request_input(812, "a\0b", 3, true);
+
+    (void)state;
+    assert_int_equal(kept_number(input, "pid"), 812);
+    assert_string_equal(kept_text(input, "data"), "YQBi");
+    assert_true(json_is_true(json_object_get(input, "end")));
+    json_decref(input);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lines),
-        cmocka_unit_test(test_long_line),
-        cmocka_unit_test(test_notices),
-        cmocka_unit_test(test_notes_are_printed_once),
+        cmocka_unit_test(test_lines),       cmocka_unit_test(test_long_line),
+        cmocka_unit_test(test_notices),     cmocka_unit_test(test_notes_are_printed_once),
+        cmocka_unit_test(test_kept_filter), cmocka_unit_test(test_kept_reach),
+        cmocka_unit_test(test_recordings),  cmocka_unit_test(test_input),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

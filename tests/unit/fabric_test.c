@@ -461,6 +461,32 @@ static void test_server_killed(void **context)
 }
 
 /* A full stream is reported; when there is space again, everything comes, in order. */
+/* What is kept: the latest value of each name, and nothing of one that was removed; removing the streams removes all. */
+static void test_kept(void **context)
+{
+    json_t *kept = NULL, *value = json_pack("{s:[i, s]}", "list", 7, "\xc3\xa4\" \\");
+
+    need_server(context);
+    must(fabric_kept(world.controller, &kept, &problem)); /* there is no stream */
+    assert_int_equal(json_object_size(kept), 0);
+    json_decref(kept);
+    must(fabric_create_streams(world.controller, NULL, &problem));
+    must(fabric_keep(world.controller, "job.1", value, &problem));
+    json_object_set_new(value, "more", json_true());
+    must(fabric_keep(world.controller, "job.1", value, &problem));
+    must(fabric_keep(world.controller, "job.12", value, &problem));
+    must(fabric_keep(world.controller, "job.12", NULL, &problem));
+    must(fabric_kept(world.controller, &kept, &problem));
+    assert_int_equal(json_object_size(kept), 1);
+    assert_true(json_equal(json_object_get(kept, "job.1"), value));
+    json_decref(kept);
+    must(fabric_remove_streams(world.controller, &problem));
+    must(fabric_kept(world.controller, &kept, &problem));
+    assert_int_equal(json_object_size(kept), 0);
+    json_decref(kept);
+    json_decref(value);
+}
+
 static void test_full(void **context)
 {
     struct fabric_limits limits = {.packet_bytes = 1u << 20};
@@ -531,6 +557,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_not_stored_earlier, begin_pair, end_world),
         cmocka_unit_test_setup_teardown(test_server_killed, begin_pair, end_world),
         cmocka_unit_test_setup_teardown(test_full, begin_pair, end_world),
+        cmocka_unit_test_setup_teardown(test_kept, begin_pair, end_world),
     };
 
     state = seed_of_run("fabric");

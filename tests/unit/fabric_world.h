@@ -7,7 +7,7 @@
 #define DPM_FABRIC_WORLD_H
 
 #include "fabric/fabric.h"
-#include "fabric/server.h"
+#include "server/server.h"
 
 #include <dirent.h>
 #include <errno.h>

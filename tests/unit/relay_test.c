@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* relay_test.c: a connection through a pair of descriptors, as through a remote shell; and the first line each way. */
-#include "fabric/relay.h"
+#include "relay/relay.h"
 
 #include "fabric_world.h"
 #include "seeded.h"

@@ -30,15 +30,15 @@ static void made_once_and_found(void **unused)
     struct stat status;
 
     (void)unused;
-    assert_int_equal(session_folder_find("one", path, &problem), -ENOENT);
+    assert_int_equal(remote_session_find("one", path, &problem), -ENOENT);
     assert_non_null(strstr(problem.text, "there is none at all"));
     assert_int_equal(session_folder_make("one", path, &problem), 0);
     assert_int_equal(stat(path, &status), 0);
     assert_int_equal(status.st_mode & 0777, 0700);
     assert_int_equal(session_folder_make("one", again, &problem), -EEXIST);
-    assert_int_equal(session_folder_find("one", again, &problem), 0);
+    assert_int_equal(remote_session_find("one", again, &problem), 0);
     assert_string_equal(path, again);
-    assert_int_equal(session_folder_find("two", again, &problem), -ENOENT);
+    assert_int_equal(remote_session_find("two", again, &problem), -ENOENT);
     assert_non_null(strstr(problem.text, "there are: one"));
 }
 
@@ -50,7 +50,7 @@ static void bad_names_are_not_found(void **unused)
 
     (void)unused;
     for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-        assert_int_equal(session_folder_find(names[i], path, &problem), -ENOENT);
+        assert_int_equal(remote_session_find(names[i], path, &problem), -ENOENT);
 }
 
 /* Two hosts that share a home folder do not share sessions: the host's name is in the path. */
@@ -63,7 +63,7 @@ static void it_belongs_to_this_host(void **unused)
     folder_of_host(host);
     assert_true(host[0] != '\0' && strchr(host, '/') == NULL);
     snprintf(part, sizeof(part), "/dpm/%s/sessions/", host);
-    assert_int_equal(session_folder_find("one", path, &problem), 0);
+    assert_int_equal(remote_session_find("one", path, &problem), 0);
     assert_non_null(strstr(path, part));
 }
 
@@ -76,7 +76,7 @@ static void one_controller(void **unused)
     char byte;
 
     (void)unused;
-    assert_int_equal(session_folder_find("one", path, &problem), 0);
+    assert_int_equal(remote_session_find("one", path, &problem), 0);
     assert_int_equal(pipe(begins), 0);
     assert_int_equal(pipe(ends), 0);
     pid_t other = fork();
@@ -119,15 +119,15 @@ static void old_ones_are_removed(void **unused)
     struct problem problem;
 
     (void)unused;
-    assert_int_equal(session_folder_find("one", one, &problem), 0);
+    assert_int_equal(remote_session_find("one", one, &problem), 0);
     assert_int_equal(session_folder_make("young", young, &problem), 0);
     assert_int_equal(session_folder_make("ahead", ahead, &problem), 0);
     set_changed(one, 1000);
     set_changed(ahead, time(NULL) + 60);
     session_folders_remove_old();
-    assert_int_equal(session_folder_find("one", found, &problem), -ENOENT);
-    assert_int_equal(session_folder_find("young", found, &problem), 0);
-    assert_int_equal(session_folder_find("ahead", found, &problem), 0);
+    assert_int_equal(remote_session_find("one", found, &problem), -ENOENT);
+    assert_int_equal(remote_session_find("young", found, &problem), 0);
+    assert_int_equal(remote_session_find("ahead", found, &problem), 0);
 }
 
 static int begin(void **unused)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "fabric/server.h"
-#include "fabric/fabric_internal.h"
-#include "fabric/server_files.h"
-#include "fabric/supervisor.h"
+/* server.c: the session's own server: started, found again, stopped. See server.h. */
+#include "server/server.h"
+
+#include "server/server_files.h"
+#include "server/supervisor.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -23,6 +24,8 @@
 #define RELOADS_MS  10000
 #define TRY_MS      2000
 #define PORTS_TRIED 3
+
+#define MILLISECONDS 1000000ull /* ns */
 
 struct fabric_server {
     char folder[PATH_MAX];
@@ -191,15 +194,13 @@ static bool serves(const struct fabric_server *server, struct problem *problem)
 {
     struct fabric_options options;
     struct fabric *fabric;
-    json_t *answer;
 
     if (credentials_of(server, FABRIC_CONTROLLER, NULL, &options, problem) != 0 ||
         fabric_open(&options, TRY_MS, &fabric, problem) != 0)
         return false;
-    int error = fabric_ask(fabric, "JetStream", "$JS.API.INFO", NULL, &answer, problem);
-    json_decref(error == 0 ? answer : NULL);
+    bool answers = fabric_has_streams(fabric, problem) >= 0;
     fabric_close(fabric);
-    return error == 0;
+    return answers;
 }
 
 /* A server that finds its configuration wrong or its port in use ends at once; the reason is in its log. */
@@ -387,7 +388,7 @@ static int open_session(const char *folder, bool make, const struct fabric_serve
 int fabric_server_start(const char *folder, const struct fabric_server_options *options,
                         struct fabric_server **ret_server, struct problem *problem)
 {
-    int error = nats_library_load(problem); /* without it no server is started in vain */
+    int error = fabric_available(problem); /* without it no server is started in vain */
 
     if (error != 0)
         return error;

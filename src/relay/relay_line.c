@@ -5,7 +5,7 @@
  *      controller -> agent   {"dpm":1,"session":"tsp","machine":"web1","user":"machine.web1","password":"0f3a..."}
  *      agent -> controller   {"dpm":1,"version":"0.1.0","host":"web1.example.org"}    or with "error": "..."
  */
-#include "fabric/relay.h"
+#include "relay/relay.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -3,7 +3,7 @@
 #ifndef DPM_SERVER_FILES_H
 #define DPM_SERVER_FILES_H
 
-#include "fabric/server.h"
+#include "server/server.h"
 
 /* session.json:  {"dpm": 1, "session": "tsp", "id": "5f0c81d2", "port": 40123, "disk_bytes": ..., "memory_bytes": ..., "idle_seconds": ...,
  *                 "users": {"controller": "0f3a...", "filter": "...", "machine.web1": "..."}} */

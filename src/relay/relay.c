@@ -5,7 +5,7 @@
  *      in ----> to_tcp ----> tcp          A pair of descriptors serves one connection: when either side ends, what is
  *      out <--- to_out <---- tcp          buffered for the other is still delivered, and then all of it ends.
  */
-#include "fabric/relay.h"
+#include "relay/relay.h"
 
 #include <arpa/inet.h>
 #include <dirent.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* server_configuration.c: nats.conf. Who may publish and subscribe what: docs/control-protocol.md. */
-#include "fabric/fabric_names.h"
-#include "fabric/server_files.h"
+#include "fabric/fabric.h"
+#include "server/server_files.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "fabric/server_files.h"
+#include "server/server_files.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -10,7 +10,7 @@
  * It is forked from a program that may have threads, so until exec it may only do what signal-safety(7) allows: no memory is
  * allocated, and everything it needs was prepared before. When it is killed, the kernel ends the server.
  */
-#include "fabric/supervisor.h"
+#include "server/supervisor.h"
 
 #include <errno.h>
 #include <fcntl.h>
