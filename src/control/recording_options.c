@@ -3,6 +3,7 @@
 #include "control/recording_options.h"
 #include "control/view_display.h"
 #include "control/whole_report.h"
+#include "libraries/libraries.h"
 
 #include <getopt.h>
 #include <string.h>
@@ -54,6 +55,10 @@ const struct command_option recording_options[] = {
      RECORDING_KINDS,
      {"LIST", ARGUMENT_LIST, meter_kind_word},
      "connections to record: all (without files), tcp, udp, unix, pipe, mq, file"},
+    {"sensors",
+     RECORDING_SENSORS,
+     {0},
+     "also record what probes in libraries of metered processes report: collections of a JVM"},
     {"rules",
      'r',
      {"FILE", ARGUMENT_FILE},
@@ -215,6 +220,10 @@ int recording_option(const char *command, int option, struct recording_command_o
         return -1;
     case RECORDING_KINDS:
         options->kinds = optarg;
+        return -1;
+    case RECORDING_SENSORS:
+        options->recording.libraries |= LIBRARY_SENSORS;
+        options->recording.meter.options.libraries = true;
         return -1;
     case RECORDING_REPORT:
         options->report = optarg;

@@ -115,8 +115,11 @@ const struct event_field *event_absent_field(const struct event_type *type, unsi
 static inline bool record_is_of_stream(const struct record_header *header)
 {
     return !(header->flags & RECORD_NO_STREAM) || header->id == EVENT_STREAM ||
-           header->id == EVENT_SCHEDULE;
+           header->id == EVENT_SCHEDULE || (header->id == EVENT_SENSOR && header->stream != 0);
 }
+
+/* "hotspot:gc__begin", of a sensor of the meter's own (enum library_sensor); NULL: a user's. */
+const char *event_sensor_name(uint32_t sensor);
 
 /* ---- meter flags ---- */
 

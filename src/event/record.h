@@ -78,6 +78,16 @@ enum event_id {
 
 #define EVENT_FLAG(id) (1ull << (id))
 
+/* SENSOR: numbers of sensors of the meter's own, at places in libraries; smaller ones are a user's. Part of the trace format. */
+enum library_sensor {
+    SENSOR_GC_BEGIN =
+        0x10001, /* a JVM begins to collect garbage, with all of the program's threads stopped */
+    SENSOR_GC_END = 0x10002,
+    SENSOR_SAFEPOINT_BEGIN =
+        0x10003, /* a JVM begins to stop the program's threads, or has stopped them ... */
+    SENSOR_SAFEPOINT_END = 0x10004, /* ... and lets them go on */
+};
+
 /* The only meter flag that is not a type's: records carry the PC. */
 #define METER_FLAG_PC (1ull << 62)
 

@@ -324,6 +324,7 @@ static int load(struct meter *meter, const struct meter_options *options, struct
     size_maps(meter->kernel, meter->kernel->rodata->kinds_in_force);
     for (size_t i = 0; i < hook_count; i++)
         bpf_program__set_autoload(program_of(meter, &hooks[i]), meter->choices[i] == HOOK_CHOSEN);
+    bpf_program__set_autoload(meter->kernel->progs.library_sensor, options->libraries);
     int result = meter_bpf__load(meter->kernel);
     if (result < 0)
         return cannot_load(result, problem);
@@ -426,6 +427,7 @@ static void detach(struct meter_interface *interface)
         bpf_link__destroy(meter->links[i]);
         meter->links[i] = NULL;
     }
+    meter_probes_done(meter);
     meter->detached = true;
     if (meter->kinds & METER_FILE) {
         meter->kernel->bss->metering_ends = 1;
@@ -614,6 +616,7 @@ int meter_open(const struct meter_options *options, struct meter_interface **ret
     meter->flags = options->flags | options->later_flags;
     meter->told = options->flags;
     meter->interface = kernel_meter;
+    meter->interface.probe = options->libraries ? meter_probe : NULL;
     meter->interface.source = (struct source){next_record, 1, &meter->interface.state, descriptor};
     meter->kinds_told = options->kinds == 0 ? METER_ALL_KINDS : options->kinds;
     meter->kinds = meter->kinds_told | options->later_kinds;
