@@ -3,7 +3,6 @@
 #include "control/recording_options.h"
 #include "control/view_display.h"
 #include "control/whole_report.h"
-#include "libraries/libraries.h"
 
 #include <getopt.h>
 #include <string.h>
@@ -54,7 +53,7 @@ const struct command_option recording_options[] = {
     {"kinds",
      RECORDING_KINDS,
      {"LIST", ARGUMENT_LIST, meter_kind_word},
-     "connections to record: all (without files), tcp, udp, unix, pipe, mq, file"},
+     "connections to record: all (without file and mpi), tcp, udp, unix, pipe, mq, file, mpi"},
     {"sensors",
      RECORDING_SENSORS,
      {0},
@@ -222,7 +221,7 @@ int recording_option(const char *command, int option, struct recording_command_o
         options->kinds = optarg;
         return -1;
     case RECORDING_SENSORS:
-        options->recording.libraries |= LIBRARY_SENSORS;
+        options->recording.sensors = true;
         options->recording.meter.options.libraries = true;
         return -1;
     case RECORDING_REPORT:

@@ -35,9 +35,9 @@ static void say_probes(const struct recording_command *command)
     const struct recording *recording = &command->recording;
 
     if (recording->probe_problem[0] != '\0')
-        command_say_to(command->messages, "not all probes of --sensors are in force: %s",
+        command_say_to(command->messages, "not all probes in libraries are in force: %s",
                        recording->probe_problem);
-    else if (recording->options->libraries != 0 && recording->probes == 0)
+    else if (recording->options->sensors && recording->probes == 0)
         command_say_to(command->messages, "--sensors: no metered process loaded a library with "
                                           "probes that dpm knows (libjvm.so of OpenJDK)");
 }

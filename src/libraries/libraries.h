@@ -5,7 +5,10 @@
  *
  *      /usr/lib/jvm/java-17-openjdk-amd64/lib/server/libjvm.so      libraries_of_file: "libjvm.so"
  *          a probe of its table     "hotspot:gc__begin" --> kernel program library_sensor, number SENSOR_GC_BEGIN
- *          its place in this file   offset 0x8e1b24, semaphore 0                                 libraries_find_places
+ *      /usr/lib/x86_64-linux-gnu/libmpi.so.40
+ *          "PMPI_Send" --> mpi_begins, number MPI_SEND; and, when it returns, mpi_ends
+ *
+ *          the place in a file      offset 0x8e1b24, semaphore 0                                 libraries_find_places
  *
  * A name with a colon is a statically defined probe (USDT: provider:name), any other one a function that the library exports.
  * A file may hold anything: what is read of it is bounded and checked.
@@ -18,12 +21,14 @@
 /* What a user asks for: bits. */
 enum library_wish {
     LIBRARY_SENSORS = 1, /* --sensors: runtimes of languages */
+    LIBRARY_MPI = 2,     /* --kinds mpi */
 };
 
 struct library_probe {
     const char *place;
     const char *program; /* of the kernel meter */
-    uint32_t number;     /* what the program is told: SENSOR_GC_BEGIN ... */
+    uint32_t number;     /* what the program is told: SENSOR_GC_BEGIN, MPI_SEND ... */
+    bool at_return;      /* when the function returns */
 };
 
 struct library {
@@ -32,6 +37,9 @@ struct library {
     const struct library_probe *probes;
     size_t count;
 };
+
+/* Where libraries usually are whose first call must not be missed: patterns of glob(7), NULL after the last. */
+const char *libraries_usual_files(size_t index, unsigned wishes);
 
 /* The library that this path may be, by its name, of those that are wished for; NULL: none. */
 const struct library *libraries_of_file(const char *path, unsigned wishes);

@@ -123,25 +123,25 @@ static bool offset_of(const struct elf_file *elf, uint64_t address, uint64_t *re
     return false;
 }
 
-static const struct library_probe *find_probe(const struct library *library, const char *place)
-{
-    for (size_t i = 0; i < library->count; i++)
-        if (strcmp(library->probes[i].place, place) == 0)
-            return &library->probes[i];
-    return NULL;
-}
-
 static void add_place(struct finding_places *finding, const char *name, uint64_t address,
                       uint64_t semaphore)
 {
-    const struct library_probe *probe = find_probe(finding->library, name);
-    struct library_place place = {.probe = probe};
+    const struct library *library = finding->library;
+    struct library_place place = {0};
+    bool is_known = false;
 
-    if (probe == NULL || finding->count == LIBRARY_PLACES_MOST ||
-        !offset_of(finding->elf, address, &place.offset) ||
-        (semaphore != 0 && !offset_of(finding->elf, semaphore, &place.semaphore)))
-        return;
-    finding->places[finding->count++] = place;
+    for (size_t i = 0; i < library->count; i++) {
+        if (strcmp(library->probes[i].place, name) != 0)
+            continue;
+        if (!is_known &&
+            (!offset_of(finding->elf, address, &place.offset) ||
+             (semaphore != 0 && !offset_of(finding->elf, semaphore, &place.semaphore))))
+            return;
+        is_known = true;
+        place.probe = &library->probes[i];
+        if (finding->count < LIBRARY_PLACES_MOST)
+            finding->places[finding->count++] = place;
+    }
 }
 
 /* ---- notes ---- */

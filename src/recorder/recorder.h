@@ -73,8 +73,7 @@ struct recording_options {
      * and pipes are found once a second in any case. */
     uint64_t latest;
     struct meter_choice meter;
-    unsigned
-        libraries; /* enum library_wish: probes in libraries; then meter.options.libraries, too */
+    bool sensors; /* probes in libraries of runtimes, too; then meter.options.libraries, too */
     /* Which events are stored and analysed; NULL: all, and recording_select may not be called. Owned by the caller. With
      * meter.options.selects, the kernel meter makes no other records, as far as it can tell. */
     const struct rules *rules;

@@ -8,8 +8,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define FIRST_PAUSE    10000000ull /* ns */
@@ -22,25 +24,12 @@ struct young_process {
 };
 
 struct libraries {
+    unsigned wishes; /* enum library_wish */
     struct young_process *processes;
     size_t count, capacity;
     struct file_identity *files; /* looked at already */
     size_t file_count, file_capacity;
 };
-
-int recording_libraries_open(struct recording *recording, struct problem *problem)
-{
-    if (recording->options->libraries == 0)
-        return 0;
-    if (recording->meter->probe == NULL)
-        return problem_set(problem, -EPERM,
-                           "--sensors needs the kernel meter, loaded by dpm itself: run dpm as "
-                           "root, e.g. with sudo");
-    recording->libraries = calloc(1, sizeof(*recording->libraries));
-    return recording->libraries != NULL
-               ? 0
-               : problem_set(problem, -ENOMEM, "out of memory for probes in libraries");
-}
 
 void recording_libraries_close(struct recording *recording)
 {
@@ -90,16 +79,21 @@ void recording_libraries_note(struct recording *recording, const struct record_h
 
 /* ---- files ---- */
 
-static bool is_known(const struct libraries *libraries, const struct file_identity *file)
+/* Returns whether it was known; otherwise it is from now on. */
+static bool is_known(struct libraries *libraries, const struct file_identity *file)
 {
     for (size_t i = 0; i < libraries->file_count; i++)
         if (libraries->files[i].device == file->device && libraries->files[i].inode == file->inode)
             return true;
+    if (array_reserve(&libraries->files, &libraries->file_capacity, libraries->file_count + 1,
+                      sizeof(*libraries->files)) < 0)
+        return true;
+    libraries->files[libraries->file_count++] = *file;
     return false;
 }
 
 /* The user hears of the first error. */
-static void probe_file(struct recording *recording, const struct library *library, int file)
+static void probe_places(struct recording *recording, const struct library *library, int file)
 {
     struct library_place places[LIBRARY_PLACES_MOST];
     struct problem problem;
@@ -110,7 +104,8 @@ static void probe_file(struct recording *recording, const struct library *librar
                                           .offset = places[i].offset,
                                           .semaphore = places[i].semaphore,
                                           .program = places[i].probe->program,
-                                          .cookie = places[i].probe->number};
+                                          .cookie = places[i].probe->number,
+                                          .at_return = places[i].probe->at_return};
         if (recording->meter->probe(recording->meter, &probe, &problem) == 0)
             recording->probes++;
         else if (recording->probe_problem[0] == '\0')
@@ -119,24 +114,90 @@ static void probe_file(struct recording *recording, const struct library *librar
     }
 }
 
-static void take_file(struct recording *recording, pid_t pid, const struct library *library,
-                      const struct mapping *mapping)
+/* Some file systems have other device numbers in stat(2) than in /proc/PID/maps, so all are compared by the former. */
+static void probe_file(struct recording *recording, const struct library *library, const char *path)
 {
-    struct libraries *libraries = recording->libraries;
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    struct stat status;
+
+    if (file < 0)
+        return; /* the process has ended, or unmapped it */
+    if (fstat(file, &status) == 0 && S_ISREG(status.st_mode)) {
+        const struct file_identity identity = {file_device(status.st_dev), status.st_ino};
+        if (!is_known(recording->libraries, &identity))
+            probe_places(recording, library, file);
+    }
+    close(file);
+}
+
+static void take_mapping(struct recording *recording, pid_t pid, const struct library *library,
+                         const struct mapping *mapping)
+{
     char path[96];
 
-    if (is_known(libraries, &mapping->file) ||
-        array_reserve(&libraries->files, &libraries->file_capacity, libraries->file_count + 1,
-                      sizeof(*libraries->files)) < 0)
-        return;
     snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", pid,
              (unsigned long long)mapping->begin, (unsigned long long)mapping->end);
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    if (file < 0)
-        return; /* it has ended, or unmapped it */
-    libraries->files[libraries->file_count++] = mapping->file;
-    probe_file(recording, library, file);
-    close(file);
+    probe_file(recording, library, path);
+}
+
+/* ---- before anything runs ---- */
+
+static void probe_pattern(struct recording *recording, const char *pattern)
+{
+    glob_t found;
+
+    if (glob(pattern, 0, NULL, &found) != 0)
+        return;
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        const struct library *library =
+            libraries_of_file(found.gl_pathv[i], recording->libraries->wishes);
+        if (library != NULL)
+            probe_file(recording, library, found.gl_pathv[i]);
+    }
+    globfree(&found);
+}
+
+/* Also where LD_LIBRARY_PATH leads. */
+static void probe_usual_files(struct recording *recording)
+{
+    unsigned wishes = recording->libraries->wishes;
+    const char *folder = getenv("LD_LIBRARY_PATH"), *pattern;
+    char path[PATH_MAX];
+
+    for (size_t i = 0; (pattern = libraries_usual_files(i, wishes)) != NULL; i++)
+        probe_pattern(recording, pattern);
+    while (libraries_usual_files(0, wishes) != NULL && folder != NULL && folder[0] != '\0') {
+        size_t length = strcspn(folder, ":");
+        if (length > 0 && length < sizeof(path) - sizeof("/libmpi*")) {
+            snprintf(path, sizeof(path), "%.*s/libmpi*", (int)length, folder);
+            probe_pattern(recording, path);
+        }
+        folder += length + (folder[length] == ':');
+    }
+}
+
+int recording_libraries_open(struct recording *recording, struct problem *problem)
+{
+    const struct recording_options *options = recording->options;
+    unsigned wishes =
+        (options->sensors ? LIBRARY_SENSORS : 0) |
+        ((options->meter.options.kinds | options->meter.options.later_kinds) & METER_MPI
+             ? LIBRARY_MPI
+             : 0);
+
+    if (wishes == 0)
+        return 0;
+    if (recording->meter->probe == NULL)
+        return problem_set(problem, -EPERM,
+                           "%s needs the kernel meter, loaded by dpm itself: run dpm as root, e.g. "
+                           "with sudo",
+                           options->sensors ? "--sensors" : "--kinds mpi");
+    recording->libraries = calloc(1, sizeof(*recording->libraries));
+    if (recording->libraries == NULL)
+        return problem_set(problem, -ENOMEM, "out of memory for probes in libraries");
+    recording->libraries->wishes = wishes;
+    probe_usual_files(recording);
+    return 0;
 }
 
 /* ---- looking ---- */
@@ -155,10 +216,10 @@ static bool look_at(struct recording *recording, pid_t pid)
         line[strcspn(line, "\n")] = '\0';
         const struct library *library =
             mapping_read(line, &mapping) && mapping.executable && mapping.file.inode != 0
-                ? libraries_of_file(line, recording->options->libraries)
+                ? libraries_of_file(line, recording->libraries->wishes)
                 : NULL;
         if (library != NULL)
-            take_file(recording, pid, library, &mapping);
+            take_mapping(recording, pid, library, &mapping);
     }
     free(line);
     fclose(maps);

@@ -13,7 +13,7 @@
 
 #include "recorder/recorder.h"
 
-/* Errors: -EPERM (this meter cannot probe) with a line in `problem`. Does nothing without options->libraries. */
+/* Errors: -EPERM (this meter cannot probe) with a line in `problem`. Does nothing if nothing asks for probes. */
 int recording_libraries_open(struct recording *recording, struct problem *problem);
 void recording_libraries_close(struct recording *recording);
 

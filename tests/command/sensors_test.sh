@@ -27,7 +27,8 @@ collections() {
 "$dpm" run --sensors -o a.trace -- "$programs/collecting" ./libjvm.so 40 wait > out 2> err
 check_equal "a program that waits for its probes ends" 0 $?
 for sensor in 65537 65538 65539 65540; do
-    check_equal "sensor $sensor reports each time, in a thread and in a child" "$(cat out)" "$(reports a.trace $sensor)"
+    check_equal "sensor $sensor reports each time, in a thread and in a child" "$(cat out)" \
+        "$(reports a.trace $sensor)"
 done
 check_equal "a report names the thread that made it" 3 \
     "$("$dpm" dump --json --type sensor a.trace | jq -s 'map(.pid, .tid) | unique | length')"

@@ -12,7 +12,7 @@ int meter_probe(struct meter_interface *interface, const struct meter_probe *pro
                 struct problem *problem)
 {
     LIBBPF_OPTS(bpf_uprobe_opts, options, .bpf_cookie = probe->cookie,
-                .ref_ctr_offset = probe->semaphore);
+                .ref_ctr_offset = probe->semaphore, .retprobe = probe->at_return);
     struct meter *meter = meter_of(interface);
     struct bpf_program *program =
         bpf_object__find_program_by_name(meter->kernel->obj, probe->program);

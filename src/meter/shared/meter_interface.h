@@ -56,6 +56,7 @@ struct meter_probe {
     uint64_t semaphore;  /* offset of a counter in the file that is raised meanwhile; 0: none */
     const char *program; /* of the kernel meter */
     uint64_t cookie;     /* what the program is told */
+    bool at_return;      /* when the function that begins there returns */
 };
 
 struct meter_interface {
