@@ -237,6 +237,8 @@ int hosts_options_check(const char *command, const struct hosts_options *options
                                             "--filter COMMAND");
     if (recording->meter.options.coarse_time)
         return command_usage_error(command, "--cpu-time coarse does not work with --host");
+    if (recording->sensors)
+        return command_usage_error(command, "--sensors does not work with --host");
     if (recording->meter.survive)
         return command_usage_error(command, "--survive does not work with --host");
     int result = runs ? -1 : check_twice(command, options);

@@ -53,7 +53,11 @@ const struct command_option recording_options[] = {
     {"kinds",
      RECORDING_KINDS,
      {"LIST", ARGUMENT_LIST, meter_kind_word},
-     "connections to record: all (without files), tcp, udp, unix, pipe, mq, file"},
+     "connections to record: all (without file and mpi), tcp, udp, unix, pipe, mq, file, mpi"},
+    {"sensors",
+     RECORDING_SENSORS,
+     {0},
+     "also record what probes in libraries of metered processes report: collections of a JVM"},
     {"rules",
      'r',
      {"FILE", ARGUMENT_FILE},
@@ -215,6 +219,10 @@ int recording_option(const char *command, int option, struct recording_command_o
         return -1;
     case RECORDING_KINDS:
         options->kinds = optarg;
+        return -1;
+    case RECORDING_SENSORS:
+        options->recording.sensors = true;
+        options->recording.meter.options.libraries = true;
         return -1;
     case RECORDING_REPORT:
         options->report = optarg;

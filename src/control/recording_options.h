@@ -39,6 +39,7 @@ enum recording_option_value {
     RECORDING_LATENCY,
     RECORDING_VIEWS,
     RECORDING_FILTER,
+    RECORDING_SENSORS,
     RECORDING_OPTION_END, /* a command's own options begin here */
 };
 

@@ -29,6 +29,19 @@ static const char *why_unnamed(const struct recording *recording)
     }
 }
 
+/* Without a record of a sensor it matters whether there could have been one. */
+static void say_probes(const struct recording_command *command)
+{
+    const struct recording *recording = &command->recording;
+
+    if (recording->probe_problem[0] != '\0')
+        command_say_to(command->messages, "not all probes in libraries are in force: %s",
+                       recording->probe_problem);
+    else if (recording->options->sensors && recording->probes == 0)
+        command_say_to(command->messages, "--sensors: no metered process loaded a library with "
+                                          "probes that dpm knows (libjvm.so of OpenJDK)");
+}
+
 /* Prints how the recording ended, with figures from the trace itself. */
 static void tell_result(const struct recording_command *command, const struct analyses_found *found)
 {
@@ -68,6 +81,7 @@ static void tell_result(const struct recording_command *command, const struct an
                        "the limits of %" PRIu64 " cgroups were not recorded: too many are in use",
                        cgroups);
     recording->meter->report(recording->meter, say, command->messages);
+    say_probes(command);
 }
 
 /* Up to this many records the report includes the other analyses, which takes half a second. Beyond it, the user runs

@@ -23,6 +23,7 @@ const char *path_kind_name(unsigned kind)
         [PATH_MQ_POSIX] = "mq-posix",
         [PATH_CHANNEL] = "channel",
         [PATH_BYTE_CHANNEL] = "byte-channel",
+        [PATH_MPI] = "mpi",
     };
     return kind < PATH_KIND_END && names[kind] != NULL ? names[kind] : "unknown";
 }
@@ -113,6 +114,24 @@ int64_t path_message_type(const struct path_record *path)
     return type;
 }
 
+static uint32_t word_at(const uint8_t *bytes)
+{
+    uint32_t word;
+
+    memcpy(&word, bytes, sizeof(word));
+    return word;
+}
+
+uint32_t path_rank(const struct path_record *path)
+{
+    return word_at(path->local);
+}
+
+int32_t path_tag(const struct path_record *path)
+{
+    return (int32_t)word_at(path->local + 4);
+}
+
 /* Both ends have the same text: "msqid 3 type 5", "/jobs priority 0". */
 static void queue_endpoint(const struct path_record *path, char text[ENDPOINT_SIZE])
 {
@@ -142,7 +161,9 @@ static bool common_endpoint(const struct path_record *path, char text[ENDPOINT_S
 
 void endpoint_local(const struct path_record *path, char text[ENDPOINT_SIZE])
 {
-    if (common_endpoint(path, text))
+    if (path->kind == PATH_MPI)
+        snprintf(text, ENDPOINT_SIZE, "rank %" PRIu32, path_rank(path));
+    if (path->kind == PATH_MPI || common_endpoint(path, text))
         return;
     if (path->family == AF_UNIX)
         unix_endpoint(path, path->cookie, path->name_end == PATH_NAME_LOCAL, text);
@@ -152,7 +173,9 @@ void endpoint_local(const struct path_record *path, char text[ENDPOINT_SIZE])
 
 void endpoint_remote(const struct path_record *path, char text[ENDPOINT_SIZE])
 {
-    if (common_endpoint(path, text))
+    if (path->kind == PATH_MPI)
+        snprintf(text, ENDPOINT_SIZE, "rank %" PRIu32, word_at(path->remote));
+    if (path->kind == PATH_MPI || common_endpoint(path, text))
         return;
     if (path->family == AF_UNIX)
         unix_endpoint(path, path->peer, path->name_end == PATH_NAME_REMOTE, text);

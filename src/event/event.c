@@ -407,6 +407,22 @@ const struct event_type *event_type_by_name(const char *name)
     return NULL;
 }
 
+const char *event_sensor_name(uint32_t sensor)
+{
+    switch (sensor) {
+    case SENSOR_GC_BEGIN:
+        return "hotspot:gc__begin";
+    case SENSOR_GC_END:
+        return "hotspot:gc__end";
+    case SENSOR_SAFEPOINT_BEGIN:
+        return "hs_private:safepoint__begin";
+    case SENSOR_SAFEPOINT_END:
+        return "hs_private:safepoint__end";
+    default:
+        return NULL;
+    }
+}
+
 size_t event_size(unsigned id)
 {
     const struct event_type *type = event_type(id);

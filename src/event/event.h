@@ -115,8 +115,11 @@ const struct event_field *event_absent_field(const struct event_type *type, unsi
 static inline bool record_is_of_stream(const struct record_header *header)
 {
     return !(header->flags & RECORD_NO_STREAM) || header->id == EVENT_STREAM ||
-           header->id == EVENT_SCHEDULE;
+           header->id == EVENT_SCHEDULE || (header->id == EVENT_SENSOR && header->stream != 0);
 }
+
+/* "hotspot:gc__begin", of a sensor of the meter's own (enum library_sensor); NULL: a user's. */
+const char *event_sensor_name(uint32_t sensor);
 
 /* ---- meter flags ---- */
 
@@ -127,9 +130,10 @@ static inline bool record_is_of_stream(const struct record_header *header)
      EVENT_FLAG(EVENT_READ) | EVENT_FLAG(EVENT_WRITE) | EVENT_FLAG(EVENT_SUMMARY))
 #define METER_ALL_FLAGS (METER_EVENT_FLAGS | METER_FLAG_PC)
 
-/* Kinds of paths between processes. Files are metered only if they are named, too: most programs use many. */
+/* Kinds of paths between processes. Files are metered only if they are named, too: most programs use many. So is MPI, whose
+ * library is probed. */
 #define METER_ALL_KINDS  (METER_TCP | METER_UDP | METER_UNIX | METER_PIPE | METER_MQ)
-#define METER_EVERY_KIND (METER_ALL_KINDS | METER_FILE)
+#define METER_EVERY_KIND (METER_ALL_KINDS | METER_FILE | METER_MPI)
 
 /* Whether records of this type report an event, rather than an identity, or the state of the recording or machine. */
 static inline bool event_is_metered(unsigned id)
@@ -496,10 +500,10 @@ static inline bool path_may_have_name(const struct path_record *path)
     return !kind_is_internet(path->kind) || path->family == AF_UNIX;
 }
 
-/* Records of another system. */
+/* Its ends have cookies that are unique everywhere: of another system, or of a job of MPI. */
 static inline bool kind_is_channel(unsigned kind)
 {
-    return kind == PATH_CHANNEL || kind == PATH_BYTE_CHANNEL;
+    return kind == PATH_CHANNEL || kind == PATH_BYTE_CHANNEL || kind == PATH_MPI;
 }
 
 /* Named (FIFO) or not. */
@@ -518,7 +522,8 @@ enum path_side path_side(const struct path_record *path, bool *ret_guessed);
 static inline bool kind_counts_messages(unsigned kind)
 {
     return kind == PATH_UDP || kind == PATH_UNIX_DATAGRAM || kind == PATH_UNIX_SEQPACKET ||
-           kind == PATH_MQ_SYSV || kind == PATH_MQ_POSIX || kind == PATH_CHANNEL;
+           kind == PATH_MQ_SYSV || kind == PATH_MQ_POSIX || kind == PATH_CHANNEL ||
+           kind == PATH_MPI;
 }
 
 /* A key for a number that is unique only within its recording. */
@@ -526,6 +531,10 @@ static inline uint64_t number_key(uint32_t origin, uint32_t number)
 {
     return (uint64_t)origin << 32 | number;
 }
+
+/* Of a path of MPI. */
+uint32_t path_rank(const struct path_record *path);
+int32_t path_tag(const struct path_record *path);
 
 /* Type (System V) or priority (POSIX) of the messages of a path of a message queue. */
 int64_t path_message_type(const struct path_record *path);

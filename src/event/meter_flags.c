@@ -67,7 +67,7 @@ static const struct {
     uint32_t kinds;
 } kinds_by_name[] = {
     {"all", METER_ALL_KINDS}, {"tcp", METER_TCP},   {"udp", METER_UDP}, {"unix", METER_UNIX},
-    {"pipe", METER_PIPE},     {"file", METER_FILE}, {"mq", METER_MQ},
+    {"pipe", METER_PIPE},     {"file", METER_FILE}, {"mq", METER_MQ},   {"mpi", METER_MPI},
 };
 
 const char *meter_kind_word(size_t index)

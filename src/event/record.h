@@ -78,6 +78,16 @@ enum event_id {
 
 #define EVENT_FLAG(id) (1ull << (id))
 
+/* SENSOR: numbers of sensors of the meter's own, at places in libraries; smaller ones are a user's. Part of the trace format. */
+enum library_sensor {
+    SENSOR_GC_BEGIN =
+        0x10001, /* a JVM begins to collect garbage, with all of the program's threads stopped */
+    SENSOR_GC_END = 0x10002,
+    SENSOR_SAFEPOINT_BEGIN =
+        0x10003, /* a JVM begins to stop the program's threads, or has stopped them ... */
+    SENSOR_SAFEPOINT_END = 0x10004, /* ... and lets them go on */
+};
+
 /* The only meter flag that is not a type's: records carry the PC. */
 #define METER_FLAG_PC (1ull << 62)
 
@@ -88,6 +98,7 @@ enum event_id {
 #define METER_PIPE 8u
 #define METER_FILE 16u
 #define METER_MQ   32u /* POSIX and System V message queues */
+#define METER_MPI  64u /* messages of MPI, by probes in its library */
 
 #define SPAN_UNIT_SHIFT 11
 
@@ -279,6 +290,10 @@ struct record {
     };
 };
 
+/* In place of a system call. RECEIVECALL with path 0: a call of MPI that waits for any of several messages. BLOCK: it waited for
+ * other processes, in the function that is its object; `state` is how long it spun there, in us of CPU time. */
+#define MPI_ANY_CALL 0xfffeu
+
 /* The time limit of a call, in 16 bits, not more than it is: ms, or from LIMIT_SECONDS on seconds. */
 #define LIMIT_NOT_KNOWN 0u
 #define LIMIT_SECONDS   0x8000u
@@ -346,7 +361,9 @@ enum path_kind {
     /* of other systems, whose raw records were converted: joined by cookies, on all machines of the system */
     PATH_CHANNEL = 11,      /* of messages */
     PATH_BYTE_CHANNEL = 12, /* of bytes */
-    PATH_KIND_END = 13,     /* not a kind */
+    /* MPI: the messages of one tag between two ranks of a communicator; joined by cookies, on all machines of the job */
+    PATH_MPI = 13,
+    PATH_KIND_END = 14, /* not a kind */
 };
 
 /* The number of the bit METER_TCP ... to whose kind a path belongs. */
@@ -365,6 +382,8 @@ static inline __attribute__((always_inline)) uint32_t meter_kind_bit(uint32_t pa
     case PATH_MQ_SYSV:
     case PATH_MQ_POSIX:
         return 5;
+    case PATH_MPI:
+        return 6;
     default:
         return 2;
     }
@@ -406,9 +425,9 @@ struct path_record {
     uint32_t network;
     uint16_t local_port; /* host byte order */
     uint16_t remote_port;
-    uint8_t
-        local[16]; /* IPv4: the first 4 bytes; queue: type or priority of its messages, 8 bytes */
-    uint8_t remote[16];
+    uint8_t local
+        [16]; /* IPv4: the first 4 bytes; queue: type or priority of its messages, 8 bytes; MPI: rank, tag, 4 each */
+    uint8_t remote[16];        /* MPI: rank, 4 bytes */
     uint32_t start_out;        /* offset of the first byte or message sent */
     uint32_t start_in;         /* offset of the first byte or message received */
     char name[PATH_NAME_SIZE]; /* UNIX address, '@' = abstract; FIFO, file, POSIX queue: its name */
@@ -495,7 +514,8 @@ enum wait_object {
     WAIT_ON_SEMAPHORE = 7, /* semid of a System V set */
     WAIT_ON_OPENED = 8,    /* the file that open waits for: as the program names it */
     WAIT_ON_LOCK = 9,      /* "0x55d0c0de4040", the address of a futex that is a lock */
-    WAIT_ON_END = 10,      /* not a kind */
+    WAIT_ON_MPI = 10,      /* "MPI_Barrier": other processes, in this function */
+    WAIT_ON_END = 11,      /* not a kind */
 };
 
 #define NAMED_OBJECTS_MOST 4096u /* that get a name ... */

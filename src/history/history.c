@@ -384,7 +384,13 @@ static int note_identity(struct history *history, const struct event *event)
                    ? 0
                    : streams_note_identity(history, event->origin,
                                            (const struct stream_record *)event->header);
+    case EVENT_NAME:
+        history->has_mpi =
+            history->has_mpi || ((const struct name_record *)event->header)->what == WAIT_ON_MPI;
+        return 0;
     case EVENT_PATH:
+        history->has_mpi =
+            history->has_mpi || ((const struct path_record *)event->header)->kind == PATH_MPI;
         return ends_note_path(history, event->origin, (const struct path_record *)event->header);
     default:
         return 0;

@@ -101,7 +101,9 @@ struct history_event {
     /* RECEIVE over TCP or UDP from another machine or an unmonitored peer: when all that it took had arrived, as
      * MESSAGEQUEUED reports. SEND: see history_follow_queues. Otherwise its own time. */
     uint64_t came;
-    uint64_t proc_time;   /* CPU time that its stream has used, ns, unwrapped; 0: no stream */
+    uint64_t
+        proc_time; /* CPU time that its stream has used, ns, unwrapped, but for what it spun in waits for messages of
+                         * MPI; 0: no stream */
     struct no_cpu no_cpu; /* event/cpu_wait.h; all 0: none, or not known */
     uint64_t
         runnable; /* ns that its stream had waited for CPUs by then, as its latest SCHEDULE said; 0: none so far */

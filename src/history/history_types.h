@@ -235,6 +235,7 @@ struct stream {
     uint32_t open_handed_bytes;
     /* as handed out */
     uint64_t proc_time;
+    uint64_t spun;           /* of it, in waits for messages of MPI */
     struct beginning latest; /* event */
     uint64_t full_since;     /* when it began to wait for buffer space ... */
     uint32_t full;           /* ... in the path with this number; 0: it does not */
@@ -265,6 +266,7 @@ struct stream {
     bool waits_for_any : 1; /* by its latest call, which passes no message itself */
     /* as handed out, and held */
     bool runs : 1;      /* proc_time is known */
+    bool spins : 1;     /* in a call of MPI that waits for a message */
     bool impatient : 1; /* also waits for other streams to proceed */
     uint8_t creation;   /* enum creation */
     uint8_t waits;      /* enum waiting */
@@ -392,6 +394,7 @@ struct history {
     struct pool wakeups;
     struct rooms sends; /* of directions: SENDs in flight */
     struct unpaired unpaired;
+    bool has_mpi; /* a path or a function of MPI was met */
     uint32_t lives;
     uint32_t stream_count;
     uint32_t swept_at; /* streams: at so many live ones, silent ones are forgotten */

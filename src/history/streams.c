@@ -262,6 +262,42 @@ static uint64_t unwrap_proc_time(struct stream *stream, const struct record_head
     return stream->proc_time;
 }
 
+/* A call of MPI spins until its message has come, or other processes have made the same call. That is waiting, not work:
+ * no other processor would make it shorter. */
+static void note_spinning(const struct history *history, struct stream *stream,
+                          const struct record *record)
+{
+    unsigned id = record->header.id;
+
+    if (id == EVENT_RECEIVECALL && record->message.path == 0) {
+        stream->spins = stream->spins || any_call(record) == MPI_ANY_CALL;
+        return;
+    }
+    if (id != EVENT_SEND && id != EVENT_SENDCALL && id != EVENT_RECEIVE && id != EVENT_RECEIVECALL)
+        return;
+    const struct path_record *path =
+        identities_path(history->identities, stream->origin, record->message.path);
+    if (path != NULL && path->kind == PATH_MPI)
+        stream->spins = id == EVENT_RECEIVECALL || id == EVENT_SENDCALL;
+}
+
+/* Without the CPU time that it spun. */
+static uint64_t working_time(const struct history *history, struct stream *stream,
+                             const struct record *record)
+{
+    uint64_t before = stream->proc_time;
+    uint64_t now = unwrap_proc_time(stream, &record->header), used = now - before;
+
+    if (!history->has_mpi)
+        return now;
+    if (stream->spins)
+        stream->spun += used;
+    else if (record->header.id == EVENT_BLOCK && record->block.system_call == MPI_ANY_CALL)
+        stream->spun += record->block.state * 1000ull < used ? record->block.state * 1000ull : used;
+    note_spinning(history, stream, record);
+    return now - stream->spun;
+}
+
 static int hand_out_creation(struct history *history, const struct stream *stream,
                              const struct record *record, struct history_event *event)
 {
@@ -285,7 +321,7 @@ int streams_hand_out(struct history *history, struct stream *stream, const struc
 {
     int result = 0;
 
-    event->proc_time = unwrap_proc_time(stream, &record->header);
+    event->proc_time = working_time(history, stream, record);
     stream->latest = beginning_here(event, stream, record, 0);
     if (stream->creation == CREATION_HANDED) {
         result = values_add_edge(history, EDGE_CREATION, stream->origin, &stream->creator);

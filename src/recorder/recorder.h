@@ -73,12 +73,14 @@ struct recording_options {
      * and pipes are found once a second in any case. */
     uint64_t latest;
     struct meter_choice meter;
+    bool sensors; /* probes in libraries of runtimes, too; then meter.options.libraries, too */
     /* Which events are stored and analysed; NULL: all, and recording_select may not be called. Owned by the caller. With
      * meter.options.selects, the kernel meter makes no other records, as far as it can tell. */
     const struct rules *rules;
 };
 
 struct followed;
+struct libraries;
 struct host;
 struct host_cgroups;
 
@@ -107,11 +109,14 @@ struct recording {
     struct followed *followed; /* NULL: no analyses follow it */
     struct rules_stage *stage; /* NULL: no rules */
     struct recording_state state;
-    uint64_t records;      /* so far */
-    uint64_t last_control; /* time of the last control record */
-    uint64_t last_time;    /* of the last record */
-    uint32_t wakeups;      /* how often recording_step looked for records */
-    uint64_t cost_told;    /* `records` when the last COST was written; 0: none yet */
+    struct libraries *libraries; /* probed; NULL: none are to be */
+    uint64_t probes;             /* in force, in libraries */
+    char probe_problem[256];     /* why one is not; "": all are */
+    uint64_t records;            /* so far */
+    uint64_t last_control;       /* time of the last control record */
+    uint64_t last_time;          /* of the last record */
+    uint32_t wakeups;            /* how often recording_step looked for records */
+    uint64_t cost_told;          /* `records` when the last COST was written; 0: none yet */
     uint64_t last_step;
     uint64_t measure_due; /* when to call meter->measure again */
     uint64_t young_until; /* a program has begun shortly before this time */

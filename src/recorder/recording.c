@@ -2,6 +2,7 @@
 /* recording.c: a running recording. See recorder.h. */
 #include "recorder/followed.h"
 #include "recorder/recorder.h"
+#include "recorder/recording_libraries.h"
 #include "recorder/recording_state.h"
 #include "recorder/recording_wait.h"
 
@@ -147,6 +148,7 @@ static int store(struct recording *recording, const struct event *event, struct 
         result = store_one(recording, event->header, event->wall_offset, problem);
     symbols_note(recording->symbols, event->header);
     recording_state_note(recording, event->header);
+    recording_libraries_note(recording, event->header);
     recording_wait_note(recording, event->header);
     return result;
 }
@@ -293,6 +295,7 @@ int recording_step(struct recording *recording, struct problem *problem)
     recording->measure_due = meter->measure == NULL ? UINT64_MAX : meter->measure(meter, now);
     recording_state_step(recording, now);
     int result = drain(recording, problem);
+    recording_libraries_step(recording, now);
     if (result >= 0)
         result = take_care(recording, now, problem);
     if (result >= 0)
@@ -438,6 +441,8 @@ int recording_open(struct recording *recording, const char *name, pid_t pid,
     if (result >= 0 && (options->meter.options.flags & METER_FLAG_PC) != 0 &&
         symbols_new(&recording->symbols) < 0)
         return problem_set(problem, -ENOMEM, "out of memory for names of program counters");
+    if (result >= 0)
+        result = recording_libraries_open(recording, problem);
     return result < 0 ? result : recording_state_open(recording, problem);
 }
 
@@ -586,6 +591,7 @@ void recording_close(struct recording *recording)
 {
     recording_unfollow(recording);
     recording_state_close(recording);
+    recording_libraries_close(recording);
     names_done(&recording->names);
     commands_done(&recording->commands);
     symbols_free(recording->symbols);

@@ -12,6 +12,7 @@
 #include "recorder/recording_wait.h"
 
 #include "recorder/followed.h"
+#include "recorder/recording_libraries.h"
 
 #include <assert.h>
 #include <string.h>
@@ -54,6 +55,7 @@ static uint64_t due(const struct recording *recording, uint64_t now)
     uint64_t time = earlier(now + pause, recording->measure_due);
     const struct meter_interface *meter = recording->meter;
 
+    time = earlier(time, recording_libraries_due(recording));
     if (meter->look_until != NULL)
         time = earlier(time, meter->look_until(meter));
     return earlier(time, earlier(recording->last_care + CARE_INTERVAL,

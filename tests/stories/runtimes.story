@@ -235,6 +235,96 @@ $ dpm report trace
 says: java[100] stopped its other threads for 80% of 200 ms
 says: most likely it collected garbage: it has no other threads for that (the serial collector). A larger heap
 
+== a JVM whose own probes show what it stopped its threads for
+| main        == 4 == |... waits ..............| == 4 ==
+| VM Thread           [ safepoint ( collection ) ]
+process java launched
+thread vm of java created by java named "VM Thread"
+10 times
+    java computes 4ms
+    vm sleeps in futex until java
+    vm computes 16ms
+    java sleeps in futex until vm
+end
+vm ends
+java ends
+at 4ms SENSOR sensor=65539 stream=vm
+at 5ms SENSOR sensor=65537 stream=vm
+at 17ms SENSOR sensor=65538 stream=vm
+at 20ms SENSOR sensor=65540 stream=vm
+at 24ms SENSOR sensor=65539 stream=vm
+at 26ms SENSOR sensor=65537 stream=vm
+at 27ms SENSOR sensor=65538 stream=vm
+at 28ms SENSOR sensor=65540 stream=vm
+$ dpm report trace
+says: java[100] stopped its other threads for 80% of 200 ms (160 ms, of which it computed for 160 ms and had no CPU for the rest); its own probes show that it collected garbage 2 times in the recording, for 13.0 ms in all, up to 12.0 ms at a time; all else took 7.00 ms. A larger heap (-Xmx), or fewer objects, would save at most that.
+never: most likely
+never: stopped its threads to collect
+$ dpm dump trace
+says: hotspot:gc__begin
+says: hs_private:safepoint__end
+
+== a JVM whose probes show stops, but no collection
+process java launched
+thread vm of java created by java named "VM Thread"
+10 times
+    java computes 4ms
+    vm sleeps in futex until java
+    vm computes 16ms
+    java sleeps in futex until vm
+end
+vm ends
+java ends
+at 4ms SENSOR sensor=65539 stream=vm
+at 20ms SENSOR sensor=65540 stream=vm
+$ dpm report trace
+says: its own probes show no collection of garbage, but other stops (java -Xlog:safepoint shows which). Without them it would save at most that.
+never: collected garbage
+
+== collections that no account shows: the probes alone, and what came meanwhile
+| java        RECEIVE o SEND        [ 40 ms ]      it has no thread with a JVM's name
+| client                         o     o
+process client pid 300
+process other pid 301
+process java pid 200
+tcp c: client > java ports 40001,80
+tcp d: other > java ports 40002,80
+client connects c
+java accepts c
+other connects d
+java accepts d
+client sends 1 on c
+java receives on c
+other sends 1 on d
+java receives on d
+client idles until 30ms
+other idles until 35ms
+client sends 1 on c
+other sends 1 on d
+java idles until 60ms
+java receives on c
+java receives on d
+at 12ms SENSOR sensor=65538 stream=java
+at 20ms SENSOR sensor=65537 stream=java
+at 59ms SENSOR sensor=65538 stream=java
+at 60ms SENSOR sensor=65537 stream=java
+$ dpm report trace
+says: Stopped java[200] stopped its threads to collect garbage, as its own probes show: 1 time, for 39.0 ms in all
+says: up to 39.0 ms at a time, while up to 2 messages came and had to wait. A larger heap (-Xmx), fewer objects, or another collector would help.
+$ dpm report --json trace
+jq: [.findings[] | select(.kind == "collections")] | length == 1
+
+== a user's sensor with a small number says nothing of a JVM
+process java launched
+java computes 10ms
+java ends
+at 2ms SENSOR sensor=1 value=3 stream=java
+at 8ms SENSOR sensor=2 value=4 stream=java
+$ dpm report trace
+never: garbage
+$ dpm dump trace
+says: sensor 1: 3
+
 == a program in C whose thread has the name of a collector's is no JVM
 process app launched
 thread gc of app created by app named "GC Thread#0"

@@ -30,9 +30,10 @@ Words of a line after the first two may stand in any order. T is a thread or pro
                                               Its name is P without what follows a dot: of worker.1 it is worker
      thread T of P [created by T] [named NAME]
      outside P [at ADDRESS] [pid N]           a process that is not metered: its acts make no records of its own
-     tcp|udp|unix-stream|unix-datagram|unix-seqpacket|pipe|fifo C: P > P [ports N,N] [latency D] [older] [name FILE] [pair] [translated]
+     tcp|udp|unix-stream|unix-datagram|unix-seqpacket|pipe|fifo|mpi C: P > P [ports N,N] [latency D] [older] [name FILE] [pair] [translated]
                                              pair: two UNIX sockets that were made together; translated: neither end has the
-                                             other's address (NAT), and with ptrace their positions are their own
+                                             other's address (NAT), and with ptrace their positions are their own. mpi: of
+                                             ranks 0 and 1; a receiver that waits spins, and uses a CPU
   what
      T computes D
      T idles D; T idles until D               its clock moves on, without a record
@@ -80,17 +81,17 @@ EVENT_IDS = {name: number + 1 for number, name in enumerate(
 NOT_FLAGS = ["LOST", "DISCARDED", "STREAM", "PATH", "IMAGE", "MACHINE", "END", "MODULE", "PROCEDURE", "NAME", "COST", "FLAGS",
              "SUMMARY", "CGROUP", "SENSOR", "CLASS", "BEGIN", "NETWORK"]
 PC_FLAG = 1 << 62
-KINDS = {"tcp": 1, "unix-stream": 2, "unix-datagram": 3, "unix-seqpacket": 4, "udp": 5, "pipe": 6, "fifo": 7}
-METER_KINDS = {"tcp": 1, "udp": 2, "unix": 4, "pipe": 8, "file": 16, "mq": 32}
+KINDS = {"tcp": 1, "unix-stream": 2, "unix-datagram": 3, "unix-seqpacket": 4, "udp": 5, "pipe": 6, "fifo": 7, "mpi": 13}
+METER_KINDS = {"tcp": 1, "udp": 2, "unix": 4, "pipe": 8, "file": 16, "mq": 32, "mpi": 64}
 WAITED_ON = {"file": 1, "device": 2, "pipe": 3, "socket": 4, "anonymous": 5, "queue": 6, "semaphore": 7, "opened": 8,
-             "lock": 9}
+             "lock": 9, "mpi": 10}
 BYTE_STREAMS = {"tcp", "unix-stream", "pipe", "fifo"}
 CALLS = {"read": 0, "write": 1, "open": 2, "poll": 7, "lseek": 8, "mmap": 9, "ioctl": 16, "readv": 19, "select": 23, "pause": 34,
          "nanosleep": 35, "connect": 42, "accept": 43, "sendto": 44, "recvfrom": 45, "recvmsg": 47, "clone": 56, "wait4": 61,
          "flock": 73, "fsync": 74, "fdatasync": 75, "fcntl": 72, "futex": 202, "epoll_wait": 232, "waitid": 247, "openat": 257,
          "newfstatat": 262, "pselect6": 270, "ppoll": 271, "epoll_pwait": 281, "accept4": 288, "clock_nanosleep": 230,
          "rt_sigtimedwait": 128, "rt_sigsuspend": 130, "getdents64": 217, "mq_timedreceive": 243, "sendmsg": 46,
-         "semop": 65, "semtimedop": 220, "msgrcv": 70, "vfork": 58, "none": 0xffffffff}
+         "semop": 65, "semtimedop": 220, "msgrcv": 70, "vfork": 58, "none": 0xffffffff, "MPI": 0xfffe}
 FOR_ANY = {"poll", "select", "pselect6", "ppoll", "epoll_wait", "epoll_pwait", "accept", "accept4"}
 # flags of records
 CONTINUED, CALL_IMPLIED, OLDER, LIBRARY, NO_STREAM, END_OF_FILE, CONCURRENT, PREEMPTED, WHOLE_CALL, TIME_LIMIT = (
@@ -305,11 +306,13 @@ class End:
             if self.machine.meter == 1 and connection.kind == "tcp":
                 flags |= COUNTED
         else:
-            fields.update(family=0 if connection.kind in ("pipe", "fifo") else 1, peer=10 * connection.number + 1 - self.index)
+            fields.update(family=0 if connection.kind in ("pipe", "fifo", "mpi") else 1, peer=10 * connection.number + 1 - self.index)
             if connection.file:
                 fields.update(name=quoted(connection.file), nameEnd=2 - self.index)
         if connection.kind in ("pipe", "fifo"):
             fields.update(role=3 + self.index)
+        elif connection.kind == "mpi":
+            fields.update(local=f"{self.index:02x}00000007" + 22 * "0", remote=f"{1 - self.index:02x}" + 30 * "0")
         elif connection.kind not in ("udp", "unix-datagram") and not connection.pair:
             fields.update(role=1 + self.index)
         own = 100000 * self.index if connection.translated and self.machine.meter == 1 else 0
@@ -516,7 +519,7 @@ class Story:
         other.queue.append((offset, count, arrival))
         end.sent += count if is_stream else 1
         fields = None
-        if other.machine and other.announced and connection.kind not in ("pipe", "fifo"):
+        if other.machine and other.announced and connection.kind not in ("pipe", "fifo", "mpi"):
             fields = other.machine.add(arrival, "MESSAGEQUEUED", flags=NO_STREAM, path=other.number, offset=offset, bytes=count)
         other.moves.append((arrival, count if is_stream else 1, fields))
 
@@ -531,7 +534,10 @@ class Story:
             thread.record("RECEIVECALL", path=0, offset=CALLS[call] | limit << 16)
         else:
             thread.record("RECEIVECALL", path=end.number)
-        thread.voluntary += 1
+        if end.connection.kind == "mpi":
+            thread.cpu += arrival - thread.now
+        else:
+            thread.voluntary += 1
         thread.now = arrival
         thread.lack_cpu(WAKE + late)
         thread.schedule()
@@ -845,7 +851,7 @@ class Story:
         thread.machine.add(thread.now, "DESTROYPATH", flags=NO_STREAM, path=number)
 
     def line(self, text):
-        found = re.match(r"(tcp|udp|unix-stream|unix-datagram|unix-seqpacket|pipe|fifo) (\S+): (\S+) > (\S+)(.*)", text)
+        found = re.match(r"(tcp|udp|unix-stream|unix-datagram|unix-seqpacket|pipe|fifo|mpi) (\S+): (\S+) > (\S+)(.*)", text)
         if found:
             return self.say_connection(*found.groups()[:4], Words(found[5]))
         words = Words(text)

@@ -550,7 +550,7 @@ static void test_kinds_are_parsed(void **unused)
     check_kinds("tcp", 0, METER_UDP | METER_TCP);
     check_kinds("-udp UNIX", 0, METER_UNIX);
     check_kinds("all,-tcp", 0, METER_UDP | METER_UNIX | METER_PIPE | METER_MQ);
-    check_kinds("all,file", 0, METER_EVERY_KIND); /* files only if they are named */
+    check_kinds("all,file,mpi", 0, METER_EVERY_KIND); /* these only if they are named */
     check_kinds("tcp,pipe", 0, METER_UDP | METER_TCP | METER_PIPE);
     check_kinds("send", -EINVAL, METER_UDP);
     for (size_t i = 0; (name = meter_kind(i, &kind)) != NULL; i++) {

@@ -51,9 +51,10 @@ enum elapsed_kind {
     ELAPSED_SIGNAL,
     ELAPSED_NOTICE, /* eventfd, inotify and the like: what comes from a descriptor that is no path */
     ELAPSED_MESSAGE_QUEUE, /* that is not recorded */
-    ELAPSED_OPEN,          /* open: the other end of a FIFO, a device */
-    ELAPSED_CONNECT,       /* a connection is being made */
-    ELAPSED_NO_ANSWER,     /* what was sent had no answer until a time limit */
+    ELAPSED_MPI, /* in a function of MPI that waits for other processes without messages of its own: a collective one */
+    ELAPSED_OPEN,      /* open: the other end of a FIFO, a device */
+    ELAPSED_CONNECT,   /* a connection is being made */
+    ELAPSED_NO_ANSWER, /* what was sent had no answer until a time limit */
     ELAPSED_CLIENT, /* of requests only: what holds up the request waited for the next message of its own client */
     ELAPSED_CHILD, /* waits for the end of a child that is not metered, or of a process after its last record */
     ELAPSED_STOPPED, /* by a signal */

@@ -27,6 +27,7 @@ static const struct {
     [ELAPSED_SIGNAL] = {"signal", "signal"},
     [ELAPSED_NOTICE] = {"notification", "notification"},
     [ELAPSED_MESSAGE_QUEUE] = {"message queue", "message_queue"},
+    [ELAPSED_MPI] = {"MPI, for other ranks", "mpi"},
     [ELAPSED_OPEN] = {"opening", "open"},
     [ELAPSED_CONNECT] = {"connecting", "connect"},
     [ELAPSED_NO_ANSWER] = {"answer that did not come", "no_answer"},
@@ -78,6 +79,8 @@ enum elapsed_kind kind_of_call(uint32_t call, uint32_t state)
         {ELAPSED_CONNECT, {42}, false},
     };
 
+    if (call == MPI_ANY_CALL)
+        return ELAPSED_MPI;
     if (call == NO_SYSTEM_CALL)
         return state & TASK_UNINTERRUPTIBLE ? ELAPSED_DISK : ELAPSED_UNKNOWN;
     for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)

@@ -43,6 +43,7 @@ static const struct {
     [FINDING_RESENT] = {"connect_resent", ORDER_TO_DO},
     [FINDING_INTERPRETER] = {"interpreter_lock", ORDER_TO_DO},
     [FINDING_JVM_STOP] = {"jvm_stop", ORDER_TO_DO},
+    [FINDING_COLLECTIONS] = {"collections", ORDER_TO_DO},
     [FINDING_POLLING] = {"polling", ORDER_TO_DO},
     [FINDING_LOCK] = {"lock", ORDER_TO_DO},
     [FINDING_BLOCKED] = {"blocked_while_messages_waited", ORDER_TO_DO},
@@ -188,6 +189,9 @@ void finding_values(const struct findings_from *from, const struct finding *find
         break;
     case FINDING_BLOCKED:
         of_one(&values, finding->pause.process, finding->pause.row->blocked);
+        break;
+    case FINDING_COLLECTIONS:
+        of_one(&values, finding->pause.process, finding->pause.row->collections.time);
         break;
     case FINDING_ANSWERS:
     case FINDING_ANSWER_LAG:

@@ -69,6 +69,7 @@ enum finding_kind {
     FINDING_RESENT,      /* connections are made only after a SYN was sent again: .exchanges */
     FINDING_INTERPRETER, /* threads wait for Python's interpreter lock: .runtime */
     FINDING_JVM_STOP,    /* a JVM stops threads, to collect garbage or otherwise: .runtime */
+    FINDING_COLLECTIONS, /* the same by its own probes, if the account above does not show it: .pause */
     FINDING_POLLING,     /* a process sleeps again and again instead of waiting: .naps */
     FINDING_LOCK,        /* threads or processes wait one after the other for a lock: .lock */
 
@@ -266,6 +267,8 @@ struct finding {
             /* JVM_STOP, in a run: of it, ns of CPU time; and in threads that collect garbage */
             uint64_t computed, collected;
             bool has_collectors; /* it has such threads; otherwise the VM Thread collects, too */
+            const struct pause_row
+                *probed; /* what its own probes show; NULL: they were not recorded */
         } runtime;
         const struct causality_pool *pool;
         uint64_t dropped;

@@ -8,7 +8,16 @@
 
 static uint64_t time_of(const struct pause_row *row, enum finding_kind kind)
 {
-    return kind == FINDING_STOPPED ? row->stopped : kind == FINDING_BUSY ? row->cpu : row->blocked;
+    switch (kind) {
+    case FINDING_STOPPED:
+        return row->stopped;
+    case FINDING_BUSY:
+        return row->cpu;
+    case FINDING_COLLECTIONS:
+        return row->collections.time;
+    default:
+        return row->blocked;
+    }
 }
 
 /* The row with the most time of a kind that is less than `below`; NULL: none. */
@@ -28,6 +37,15 @@ static const struct pause_row *next_most(const struct pauses *pauses, enum findi
     return best;
 }
 
+/* A sentence on what the time was spent on says it already. */
+static bool is_said(const struct findings *findings, const struct pause_row *row)
+{
+    for (size_t i = 0; i < findings->count; i++)
+        if (findings->list[i].kind == FINDING_JVM_STOP && findings->list[i].runtime.probed == row)
+            return true;
+    return false;
+}
+
 static int find(const struct findings_from *from, enum finding_kind kind, struct findings *findings)
 {
     uint64_t below = UINT64_MAX;
@@ -40,6 +58,8 @@ static int find(const struct findings_from *from, enum finding_kind kind, struct
         double share = findings_share(below, from->communication->duration);
         if (share < (kind == FINDING_STOPPED ? FINDING_SMALL : BUSY_SMALL))
             return 0;
+        if (kind == FINDING_COLLECTIONS && is_said(findings, row))
+            continue;
         struct finding *finding = findings_add(findings, kind, share);
         if (finding == NULL)
             return -ENOMEM;
@@ -56,5 +76,7 @@ int findings_of_pauses(const struct findings_from *from, struct findings *findin
     int result = find(from, FINDING_STOPPED, findings);
     if (result == 0)
         result = find(from, FINDING_BLOCKED, findings);
+    if (result == 0)
+        result = find(from, FINDING_COLLECTIONS, findings);
     return result < 0 ? result : find(from, FINDING_BUSY, findings);
 }

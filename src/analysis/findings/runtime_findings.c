@@ -181,6 +181,16 @@ static bool has_collectors(const struct elapsed *elapsed, const struct elapsed_r
     return false;
 }
 
+static const struct pause_row *probed(const struct pauses *pauses,
+                                      const struct elapsed_row *process)
+{
+    for (size_t i = 0; pauses != NULL && i < pauses->count; i++)
+        if (pauses->rows[i].origin == process->origin && pauses->rows[i].pid == process->pid &&
+            pauses->rows[i].safepoints.count > 0)
+            return &pauses->rows[i];
+    return NULL;
+}
+
 static int find_stops(const struct findings_from *from, struct findings *findings)
 {
     const struct elapsed_account *account = account_of(from->elapsed);
@@ -204,6 +214,7 @@ static int find_stops(const struct findings_from *from, struct findings *finding
     finding->runtime.computed = stops.computed;
     finding->runtime.collected = stops.collected;
     finding->runtime.has_collectors = has_collectors(from->elapsed, most);
+    finding->runtime.probed = probed(from->pauses, most);
     return 0;
 }
 

@@ -43,6 +43,7 @@ struct pause_process {
     uint32_t waiting;  /* ends with a message that it has not received */
     uint64_t block_pc; /* of the longest block */
     uint32_t block_image;
+    uint64_t collects, at_safepoint; /* since then; 0: it does not */
 };
 
 struct receiver {
@@ -367,6 +368,52 @@ static void note_stop(struct pauses_analysis *analysis, const struct history_eve
     }
 }
 
+/* ---- stops of a JVM ---- */
+
+/* Those that began before the probes were there are left out, as one that goes on at the end. */
+static void end_jvm_stop(const struct pause_process *process, struct pause_stops *stops,
+                         uint64_t *since, uint64_t now)
+{
+    if (*since == 0)
+        return;
+    uint64_t time = now - *since, messages = count_arrivals(process, *since, now);
+    stops->count++;
+    stops->time += time;
+    stops->longest = time > stops->longest ? time : stops->longest;
+    stops->messages = messages > stops->messages ? messages : stops->messages;
+    *since = 0;
+}
+
+static int note_sensor(struct pauses_analysis *analysis, const struct event *event)
+{
+    const struct record *record = (const struct record *)event->header;
+
+    if (record->header.stream == 0 || event_sensor_name(record->sensor.sensor) == NULL)
+        return 0;
+    int64_t index = find_process(analysis, event->origin, record->header.stream);
+    if (index < 0)
+        return -ENOMEM;
+    struct pause_process *process = process_at(analysis, (uint32_t)index);
+    switch (record->sensor.sensor) {
+    case SENSOR_GC_BEGIN:
+        process->collects = record->header.time;
+        break;
+    case SENSOR_GC_END:
+        end_jvm_stop(process, &process->row.collections, &process->collects, record->header.time);
+        break;
+    case SENSOR_SAFEPOINT_BEGIN:
+        process->at_safepoint = record->header.time;
+        break;
+    case SENSOR_SAFEPOINT_END:
+        end_jvm_stop(process, &process->row.safepoints, &process->at_safepoint,
+                     record->header.time);
+        break;
+    default:
+        break;
+    }
+    return 0;
+}
+
 /* A thread has ended: memory is for those that live. */
 static void forget(struct pauses_analysis *analysis, const struct history_event *event,
                    const struct pause_thread *thread)
@@ -432,6 +479,8 @@ static int add(void *self, const struct history_event *event, struct problem *pr
     }
     if (result == 0 && header->id == EVENT_SIGNAL)
         result = note_signal(analysis, &event->event);
+    if (result == 0 && header->id == EVENT_SENSOR)
+        result = note_sensor(analysis, &event->event);
     if (result == 0 && event_is_metered(header->id) && !(header->flags & RECORD_NO_STREAM) &&
         header->stream != 0)
         result = add_of_thread(analysis, event);
@@ -483,6 +532,14 @@ static void name_procedure(const struct pauses_analysis *analysis, uint32_t orig
         memcpy(name, procedure->name, PROCEDURE_NAME_SIZE);
 }
 
+static uint32_t pid_of(const struct pauses_analysis *analysis, const struct pause_row *row)
+{
+    const struct stream_record *identity =
+        identities_stream(history_identities(analysis->history), row->origin, row->stream);
+
+    return identity == NULL ? 0 : identity->pid;
+}
+
 int pauses_finish(struct pauses_analysis *analysis, struct pauses **ret_pauses)
 {
     struct pauses *pauses = calloc(1, sizeof(*pauses));
@@ -499,8 +556,10 @@ int pauses_finish(struct pauses_analysis *analysis, struct pauses **ret_pauses)
         struct pause_row *row = &process->row;
         if (process->ends < LOOP_ENDS || process->loops < LOOP_WAITS)
             row->blocks = row->blocked = 0; /* it is no event loop */
-        if (row->bursts == 0 && row->stops == 0 && row->blocks == 0)
+        if (row->bursts == 0 && row->stops == 0 && row->blocks == 0 && row->safepoints.count == 0 &&
+            row->collections.count == 0)
             continue;
+        row->pid = pid_of(analysis, row);
         name_procedure(analysis, row->origin, process->image, process->pc, row->procedure);
         name_procedure(analysis, row->origin, process->block_image, process->block_pc,
                        row->block_procedure);

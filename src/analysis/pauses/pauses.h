@@ -10,6 +10,9 @@
  *      queue                              o   o     o                         3 messages came meanwhile
  *
  *      process  STOPPROCESS - - - - 2 s - - - - STARTPROCESS                  by the sender of the SIGNAL
+ *
+ *      JVM      SENSOR gc__begin - - 25 ms - - gc__end                        by its own probes, where they were recorded
+ *      queue                         o   o                                    2 messages came meanwhile
  */
 #ifndef DPM_PAUSES_H
 #define DPM_PAUSES_H
@@ -23,9 +26,17 @@
 #define LOOP_ENDS  2u
 #define LOOP_WAITS 3u
 
+/* Stops of all threads that a JVM reports. */
+struct pause_stops {
+    uint64_t count;
+    uint64_t time, longest; /* ns */
+    uint64_t messages;      /* the most that came in one of them */
+};
+
 struct pause_row {
     uint32_t origin;
     uint32_t stream; /* number of its first stream, and thus of the process */
+    uint32_t pid;
     uint64_t bursts; /* intervals ... */
     uint64_t cpu;    /* ... of so much CPU time in all, ns ... */
     uint64_t longest;
@@ -47,6 +58,9 @@ struct pause_row {
     uint8_t signal;                    /* the latest that stopped it; 0: not known ... */
     uint32_t sender_pid;               /* ... and its sender; 0: the kernel, or not known */
     char sender[STREAM_NAME_SIZE + 1]; /* "": not metered, or not known */
+    struct pause_stops collections;    /* of a JVM, to collect garbage ... */
+    struct pause_stops
+        safepoints; /* ... for any reason, with the time until all threads had stopped */
 };
 
 struct pauses {

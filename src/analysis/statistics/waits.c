@@ -56,7 +56,9 @@ static int end(struct statistics *statistics, const struct stream_wait *wait,
     if (wait->since == 0 || usage == NULL || !is_for(statistics, wait, stream, path))
         return 0;
     uint64_t waited = time_since(wait->since, time);
-    uint64_t used = proc_time_used(wait->proc_time, stream->proc_time);
+    /* a receiver of MPI spins */
+    uint64_t used =
+        endpoint->kind == PATH_MPI ? 0 : proc_time_used(wait->proc_time, stream->proc_time);
     waited = waited > used ? waited - used : 0;
     int result = usage_values_add(usage, kind, waited);
     return result < 0 ? result : cover(statistics, endpoint, usage, kind, waited, time);

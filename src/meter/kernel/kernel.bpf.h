@@ -244,6 +244,8 @@ struct mm_struct {
     unsigned long end_code;
     unsigned long arg_start;
     unsigned long arg_end;
+    unsigned long env_start;
+    unsigned long env_end;
     struct user_namespace *user_ns;
 };
 
@@ -287,6 +289,7 @@ struct task_struct {
     int pid;
     int tgid;
     struct task_struct *group_leader;
+    struct task_struct *real_parent;
     struct pid *thread_pid;
     unsigned long nvcsw;
     unsigned long nivcsw;

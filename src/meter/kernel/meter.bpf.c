@@ -27,6 +27,8 @@
  *      schedule.bpf.h    SENDCALL, RECEIVECALL, BLOCK, STOPPROCESS, STARTPROCESS, WAKEUP
  *      object.bpf.h      what a BLOCK waited for
  *      process.bpf.h     CREATEPROCESS, EXEC, TERMINATION
+ *      library.bpf.h     SENSOR: a place in a library
+ *      mpi.bpf.h         messages of MPI
  *      rights.bpf.h      which processes a user may meter
  *      mark.bpf.h        iterators: marking running processes, and the sockets they hold
  *      settle.bpf.h      initial positions of those sockets
@@ -37,7 +39,9 @@
  */
 #include "meter/kernel/connection.bpf.h"
 #include "meter/kernel/file.bpf.h"
+#include "meter/kernel/library.bpf.h"
 #include "meter/kernel/mark.bpf.h"
+#include "meter/kernel/mpi.bpf.h"
 #include "meter/kernel/process.bpf.h"
 #include "meter/kernel/queue.bpf.h"
 #include "meter/kernel/receive.bpf.h"

@@ -14,6 +14,8 @@
 
 #include "meter/kernel/file.bpf.h"
 
+#include "meter/shared/mpi_calls.h"
+
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);
     __uint(map_flags, BPF_F_NO_PREALLOC);
@@ -51,6 +53,18 @@ static __always_inline void copy_name(struct scratch *scratch, const void *name,
     scratch->object.identity = hash_name(&scratch->walked);
 }
 
+#define MPI_NAME(name, number) "MPI_" #name,
+
+const volatile char mpi_names[MPI_WAITING_COUNT][MPI_WAITING_NAME_SIZE + 8] = {
+    MPI_WAITING(MPI_NAME)};
+
+static __always_inline void name_mpi_function(char *name, uint32_t function)
+{
+    function -= MPI_WAITING_FIRST;
+    if (function < MPI_WAITING_COUNT)
+        bpf_probe_read_kernel_str(name, sizeof(mpi_names[0]), (const void *)mpi_names[function]);
+}
+
 static __noinline int fill_object_name(struct name_record *record, struct scratch *scratch,
                                        uint64_t file)
 {
@@ -77,6 +91,9 @@ static __noinline int fill_object_name(struct name_record *record, struct scratc
         } /* fall through */
     case WAIT_ON_SEMAPHORE:
         BPF_SNPRINTF(record->name, 16, "%u", (uint32_t)key->identity);
+        break;
+    case WAIT_ON_MPI:
+        name_mpi_function(record->name, key->identity);
         break;
     case WAIT_ON_LOCK:
         BPF_SNPRINTF(record->name, 24, "0x%llx", key->identity);

@@ -254,12 +254,14 @@ static void size_maps(struct meter_bpf *kernel, uint32_t kinds)
         struct bpf_map *map;
         uint32_t kinds;
     } sized[] = {
-        {kernel->maps.pairs, METER_UNIX},    {kernel->maps.incoming, METER_UNIX},
-        {kernel->maps.pipes, METER_PIPE},    {kernel->maps.udp_paths, METER_UDP},
-        {kernel->maps.files, METER_FILE},    {kernel->maps.queues, METER_MQ},
-        {kernel->maps.udp_peers, METER_UDP}, {kernel->maps.inbox, METER_UDP},
-        {kernel->maps.accepted, METER_TCP},  {kernel->maps.connectors, METER_TCP},
-        {kernel->maps.outcomes, METER_TCP},  {kernel->maps.path_of_inode, UINT32_MAX},
+        {kernel->maps.pairs, METER_UNIX},       {kernel->maps.incoming, METER_UNIX},
+        {kernel->maps.pipes, METER_PIPE},       {kernel->maps.udp_paths, METER_UDP},
+        {kernel->maps.files, METER_FILE},       {kernel->maps.queues, METER_MQ},
+        {kernel->maps.udp_peers, METER_UDP},    {kernel->maps.inbox, METER_UDP},
+        {kernel->maps.accepted, METER_TCP},     {kernel->maps.connectors, METER_TCP},
+        {kernel->maps.outcomes, METER_TCP},     {kernel->maps.path_of_inode, UINT32_MAX},
+        {kernel->maps.mpi_paths, METER_MPI},    {kernel->maps.mpi_processes, METER_MPI},
+        {kernel->maps.mpi_requests, METER_MPI},
     };
     const uint32_t entries = table_entries();
 
@@ -324,6 +326,9 @@ static int load(struct meter *meter, const struct meter_options *options, struct
     size_maps(meter->kernel, meter->kernel->rodata->kinds_in_force);
     for (size_t i = 0; i < hook_count; i++)
         bpf_program__set_autoload(program_of(meter, &hooks[i]), meter->choices[i] == HOOK_CHOSEN);
+    bpf_program__set_autoload(meter->kernel->progs.library_sensor, options->libraries);
+    bpf_program__set_autoload(meter->kernel->progs.mpi_begins, (meter->kinds & METER_MPI) != 0);
+    bpf_program__set_autoload(meter->kernel->progs.mpi_ends, (meter->kinds & METER_MPI) != 0);
     int result = meter_bpf__load(meter->kernel);
     if (result < 0)
         return cannot_load(result, problem);
@@ -426,6 +431,7 @@ static void detach(struct meter_interface *interface)
         bpf_link__destroy(meter->links[i]);
         meter->links[i] = NULL;
     }
+    meter_probes_done(meter);
     meter->detached = true;
     if (meter->kinds & METER_FILE) {
         meter->kernel->bss->metering_ends = 1;
@@ -499,6 +505,13 @@ static void report(const struct meter_interface *interface,
     report_count(__atomic_load_n(&counts->resettled, __ATOMIC_RELAXED),
                  "older UNIX sockets have too large first offsets: several threads were sending "
                  "when the recording began",
+                 line, context);
+    report_count(__atomic_load_n(&counts->mpi_other_communicators, __ATOMIC_RELAXED),
+                 "calls of MPI are not recorded: they use another communicator than MPI_COMM_WORLD",
+                 line, context);
+    report_count(__atomic_load_n(&counts->mpi_unknown_sources, __ATOMIC_RELAXED),
+                 "messages received from MPI_ANY_SOURCE are not recorded: without a status their "
+                 "sender is not known",
                  line, context);
     report_count(__atomic_load_n(&counts->lost_datagrams, __ATOMIC_RELAXED),
                  "received UDP datagrams have no known sender: several threads received from a "
@@ -617,6 +630,8 @@ int meter_open(const struct meter_options *options, struct meter_interface **ret
     meter->interface.source = (struct source){next_record, 1, &meter->interface.state, descriptor};
     meter->kinds_told = options->kinds == 0 ? METER_ALL_KINDS : options->kinds;
     meter->kinds = meter->kinds_told | options->later_kinds;
+    meter->interface.probe =
+        options->libraries || (meter->kinds & METER_MPI) != 0 ? meter_probe : NULL;
     meter->reader.extra = (struct ring_extra){meter, look, note, last_records};
     open_sockets_init(&meter->sockets);
     meter->cgroup = -1;

@@ -37,6 +37,7 @@ struct meter_options {
     uint64_t first_lost;
     uint64_t first_skipped; /* for tests: initial number of skipped hooks */
     bool coarse_time;       /* CPU time as of the last scheduler tick, so up to a tick old */
+    bool libraries;         /* places in libraries may be probed: meter_interface.probe */
     /* ---- for a service that loads the meter for others ---- */
     bool served;                   /* another process reads the rings: see below */
     const struct meter_user *user; /* whose processes may be metered; NULL: everybody's */

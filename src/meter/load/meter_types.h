@@ -8,6 +8,7 @@
  *        |-- sockets.c        finds closed sockets and pipes                           |-- iterate.c
  *        |-- skipped.c        counts skipped hooks                                     |
  *        |-- last_records.c   makes the last records                                  /
+ *        |-- meter_probes.c   probes places in libraries
  *        |-- cost.c           measures the overhead
  *        '-- meter/rings      reads the records: needs only the rings' descriptors, and what the files above add
  */
@@ -54,6 +55,8 @@ struct meter {
     bool outside;        /* a process outside of it was acquired */
     bool exit_tells_last; /* the thread exit hook shows whether the thread is its process's last */
     uint32_t unmetered;   /* 1 << enum unmetered_kind: those in use of which a NAME was added */
+    struct bpf_link **probes; /* of places in libraries */
+    size_t probe_count, probe_capacity;
     char left_out[LEFT_OUT_SIZE]; /* what is not metered, and why; empty: nothing */
     bool detached;
 };
@@ -66,6 +69,13 @@ static inline struct meter *meter_of(const struct meter_interface *interface)
 /* Attaches the hooks that these flags and kinds need, and those that count positions; detaches the others. Returns 0, or
  * a negative errno with a line in `problem`. */
 int meter_attach(struct meter *meter, uint64_t told, uint32_t kinds, struct problem *problem);
+
+/* As meter_interface.probe. */
+int meter_probe(struct meter_interface *interface, const struct meter_probe *probe,
+                struct problem *problem);
+
+/* Removes all probes. */
+void meter_probes_done(struct meter *meter);
 
 /* Number of records lost so far because this ring was full. */
 uint64_t ring_lost(const struct meter *meter, enum ring_id ring);

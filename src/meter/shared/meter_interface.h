@@ -49,6 +49,16 @@ struct meter_begun {
     uint64_t time;
 };
 
+/* A place in a file that processes map, and what the kernel does for metered ones each time that they reach it. */
+struct meter_probe {
+    int file;
+    uint64_t offset;     /* of the instruction, in the file */
+    uint64_t semaphore;  /* offset of a counter in the file that is raised meanwhile; 0: none */
+    const char *program; /* of the kernel meter */
+    uint64_t cookie;     /* what the program is told */
+    bool at_return;      /* when the function that begins there returns */
+};
+
 struct meter_interface {
     /* The meter's records, in order of time, from one origin. next() never waits: SOURCE_NONE_YET means ask again in a
      * millisecond or more, or when the source's descriptor is readable. After detach it returns the remaining records, then the end. */
@@ -145,6 +155,11 @@ struct meter_interface {
     /* Number of records lost so far in a ring. The data ring's number includes those of skipped hooks
      * (state.skipped). */
     uint64_t (*lost)(const struct meter_interface *meter, enum ring_id ring);
+
+    /* Probes a place, until the end of the metering. Each process of the machine that reaches it pays some
+     * microseconds; only metered ones make records. Errors with a line in `problem`. NULL: this meter cannot, or was not opened for it. */
+    int (*probe)(struct meter_interface *meter, const struct meter_probe *probe,
+                 struct problem *problem);
 
     /* ---- the end ---- */
 

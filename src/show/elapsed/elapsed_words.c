@@ -28,6 +28,10 @@ static void call_text(const struct elapsed_row *row, char text[CALL_TEXT_SIZE])
 {
     char call[UNIT_SIZE], object[OBJECT_TEXT_SIZE];
 
+    if (row->object == WAIT_ON_MPI) {
+        object_text(row->object, row->object_name, text);
+        return;
+    }
     system_call_text(row->call, call);
     object_text(row->object, row->object_name, object);
     snprintf(text, CALL_TEXT_SIZE, "%s%s%s", call,

@@ -446,6 +446,16 @@ static void print_signal(const struct record_face *face, const struct event *eve
           face->file);
 }
 
+static void print_sensor(FILE *file, const struct record *record)
+{
+    const char *name = event_sensor_name(record->sensor.sensor);
+
+    if (name != NULL)
+        fputs(name, file);
+    else
+        fprintf(file, "sensor %" PRIu32 ": %" PRIu64, record->sensor.sensor, record->sensor.value);
+}
+
 static void print_failed(const struct record_face *face, const struct event *event)
 {
     const struct record *record = (const struct record *)event->header;
@@ -489,8 +499,7 @@ static bool print_newer_body(const struct record_face *face, const struct event 
                                             ((const struct cgroup_record *)event->header)->cgroup));
         return true;
     case EVENT_SENSOR:
-        fprintf(face->file, "sensor %" PRIu32 ": %" PRIu64, record->sensor.sensor,
-                record->sensor.value);
+        print_sensor(face->file, record);
         return true;
     case EVENT_CLASS:
         print_class(face->file, record);

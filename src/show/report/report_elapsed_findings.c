@@ -185,6 +185,7 @@ static const char *const did[ELAPSED_KIND_COUNT] = {
     [ELAPSED_SIGNAL] = "waited for a signal",
     [ELAPSED_NOTICE] = "waited for a notification",
     [ELAPSED_MESSAGE_QUEUE] = "waited for a message queue",
+    [ELAPSED_MPI] = "waited in MPI for other ranks",
     [ELAPSED_OPEN] = "waited to open a file",
     [ELAPSED_CONNECT] = "waited to connect",
     [ELAPSED_NO_ANSWER] = "waited for an answer that did not come",

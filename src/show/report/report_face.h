@@ -107,7 +107,7 @@ report_say_function report_say_round_trips, report_say_one_by_one, report_say_re
     report_say_workers, report_say_polling;
 
 /* report_runtime_findings.c */
-report_say_function report_say_interpreter, report_say_jvm_stop;
+report_say_function report_say_interpreter, report_say_jvm_stop, report_say_collections;
 
 /* report_machine_findings.c: what the machine was short of */
 report_say_function report_say_cpu_wait, report_say_throttled, report_say_stolen, report_say_memory,

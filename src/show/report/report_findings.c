@@ -278,6 +278,7 @@ static report_say_function *const sentences[FINDING_KIND_COUNT] = {
     [FINDING_ITEM] = report_say_item,
     [FINDING_INTERPRETER] = report_say_interpreter,
     [FINDING_JVM_STOP] = report_say_jvm_stop,
+    [FINDING_COLLECTIONS] = report_say_collections,
     [FINDING_BLOCKED] = report_say_blocked,
     [FINDING_BUSY] = report_say_busy,
     [FINDING_STOPPED] = report_say_stopped,

@@ -75,14 +75,39 @@ void report_say_interpreter(const struct report *report, const struct finding *f
         beside(finding));
 }
 
-#define WHAT_SIZE 200
+#define WHAT_SIZE (6 * UNIT_SIZE + 260)
 
-/* What the JVM did meanwhile, as far as its threads' names say. */
+/* The same as its own probes show it. */
+static void probed_text(const struct pause_row *row, char text[WHAT_SIZE])
+{
+    char times[COUNTED_SIZE], time[UNIT_SIZE], longest[UNIT_SIZE], others[UNIT_SIZE];
+    uint64_t collected = row->collections.time, stopped = row->safepoints.time;
+
+    show_counted(row->collections.count, "time", times);
+    show_duration(collected, time);
+    show_duration(row->collections.longest, longest);
+    show_duration(stopped > collected ? stopped - collected : 0, others);
+    if (row->collections.count == 0)
+        snprintf(text, WHAT_SIZE,
+                 "its own probes show no collection of garbage, but other stops (java "
+                 "-Xlog:safepoint shows which). Without them it");
+    else
+        snprintf(text, WHAT_SIZE,
+                 "its own probes show that it collected garbage %s in the recording, for %s in "
+                 "all, up to %s at a time; all else took %s. %s",
+                 times, time, longest, others,
+                 collected >= stopped / 2 ? "A larger heap (-Xmx), or fewer objects,"
+                                          : "Fewer other stops (java -Xlog:safepoint shows which)");
+}
+
+/* What the JVM did meanwhile, by its own probes, or as far as its threads' names say. */
 static void stop_text(const struct finding *finding, char text[WHAT_SIZE])
 {
     bool collected = finding->runtime.collected * 10 >= finding->runtime.time;
 
-    if (collected)
+    if (finding->runtime.probed != NULL)
+        probed_text(finding->runtime.probed, text);
+    else if (collected)
         strcpy(text, "it collected garbage. A larger heap (-Xmx), or fewer objects,");
     else if (finding->runtime.of_requests || finding->runtime.has_collectors)
         strcpy(text,

@@ -175,6 +175,36 @@ static void print_clocks(const struct communication *communication, FILE *file)
         print_clock(communication, i, file);
 }
 
+static bool launches_mpi(const char name[STREAM_NAME_SIZE])
+{
+    static const char *const names[] = {"hydra_pmi_proxy", "orted",  "prted",
+                                        "prterun",         "mpirun", "mpiexec"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+        if (strncmp(name, names[i], strlen(names[i])) == 0)
+            return true;
+    return false;
+}
+
+/* Messages through shared memory leave no trace, so nothing follows from their absence. */
+static void print_mpi(const struct communication *communication, FILE *file)
+{
+    size_t launcher = 0;
+
+    while (launcher < communication->process_count &&
+           !launches_mpi(communication->processes[launcher].name))
+        launcher++;
+    if (launcher == communication->process_count)
+        return;
+    for (size_t i = 0; i < communication->path_count; i++)
+        if (communication->paths[i].kind == PATH_MPI)
+            return;
+    fputs("\nThis is a job of MPI, and messages between its ranks are not recorded: those on one "
+          "machine "
+          "go through shared memory. --kinds all,mpi records them (with the kernel meter).\n",
+          file);
+}
+
 void print_statistics_grounds(const struct communication *communication, FILE *file)
 {
     struct folding folding;
@@ -214,6 +244,7 @@ void print_statistics_grounds(const struct communication *communication, FILE *f
     print_left_out(communication, "Events", "metered only for a time, or for some processes",
                    communication->flags_partly, 0, into);
     print_unmetered(communication, into);
+    print_mpi(communication, into);
     print_meter(communication, into);
     print_other_systems(communication, into);
     print_own_cost(&communication->matching.own_cost, communication->duration, into);

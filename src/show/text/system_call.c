@@ -9,7 +9,7 @@
 
 void system_call_text(uint32_t call, char text[UNIT_SIZE])
 {
-    char *name = call == NO_SYSTEM_CALL
+    char *name = call == NO_SYSTEM_CALL || call == MPI_ANY_CALL
                      ? NULL
                      : seccomp_syscall_resolve_num_arch(SCMP_ARCH_X86_64, (int)call);
 
@@ -17,6 +17,8 @@ void system_call_text(uint32_t call, char text[UNIT_SIZE])
         snprintf(text, UNIT_SIZE, "%s", name);
     else if (call == NO_SYSTEM_CALL)
         snprintf(text, UNIT_SIZE, "no system call");
+    else if (call == MPI_ANY_CALL)
+        snprintf(text, UNIT_SIZE, "MPI");
     else
         snprintf(text, UNIT_SIZE, "system call %" PRIu32, call);
     free(name);

@@ -1,0 +1,845 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * mpi.bpf.h: messages of MPI, by probes at the entry and the end of its functions in libmpi and
+ * libmpich (src/libraries).
+ *
+ *      rank 0                                                     rank 1
+ *      MPI_Send(.., 1, tag 7, world)  SEND, number 0              MPI_Recv(.., 0, tag 7, world)  RECEIVECALL, RECEIVE, number 0
+ *                 '--- path of 0 with 1, tag 7: cookie h(0, 1, 7) ... h(1, 0, 7): path of 1 with 0, tag 7 ---'
+ *
+ * MPI delivers the messages of one sender, receiver, communicator and tag in order: so each of these is a path, joined by
+ * cookies that both ends compute, and the n-th message sent is the n-th received. A receive that does not say from whom gets its
+ * path from the status, if the program asks for that.
+ *
+ * Messages go through shared memory, and a receiver spins: so the wait is between RECEIVECALL, at the entry, and RECEIVE, at the
+ * end. Only MPI_COMM_WORLD is known: ranks are those of the environment.
+ */
+#ifndef DPM_MPI_BPF_H
+#define DPM_MPI_BPF_H
+
+#include "meter/kernel/object.bpf.h"
+
+/* Numbers that differ between Open MPI and MPICH. */
+enum {
+    MPI_TAG_ANY = -1, /* of both */
+    MPI_MOST_RANK = 1 << 24,
+    MPICH_WORLD = 0x44000000,
+    MPICH_BUILTIN = 0x4c, /* first byte of the handle of a type; the third is its size */
+    OPEN_MPI_TYPE_SIZE =
+        24, /* offset of the size in a type: behind a class, a count, flags, an id and a use count */
+    MPI_MOST_REQUESTS = 64, /* of one call that are looked at */
+    MPI_STATUS_SIZE_OPEN = 24,
+    MPI_STATUS_SIZE_MPICH = 20,
+    ENVIRONMENT_MOST = 16384, /* pieces */
+    ENVIRONMENT_PIECE = 64,
+    ANCESTORS_MOST = 8,
+    MPI_WAIT_LEAST = 10000, /* ns: shorter calls did not wait */
+};
+
+struct mpi_key {
+    uint64_t start; /* of the process's first thread */
+    uint64_t pid;
+};
+
+struct mpi_process {
+    uint64_t job; /* a hash; 0: it has no rank */
+    uint32_t rank;
+    uint32_t looked; /* at its environment */
+    uint64_t world;  /* Open MPI: address of MPI_COMM_WORLD; 0: not seen yet ... */
+    uint64_t other;  /* ... and of the last other communicator */
+};
+
+struct mpi_path_key {
+    struct mpi_key process;
+    uint32_t peer;
+    int32_t tag;
+};
+
+struct mpi_path {
+    uint32_t number; /* of its PATH; 0: none yet */
+    uint32_t sent;   /* messages ... */
+    uint32_t received;
+    uint32_t unused;
+};
+
+struct mpi_request_key {
+    struct mpi_key process;
+    uint64_t request;
+};
+
+/* A receive that was posted. */
+struct mpi_receive {
+    int32_t source, tag; /* negative: any */
+    uint32_t path;       /* 0: not known yet */
+    uint32_t number;
+    uint32_t bytes; /* at most */
+    uint32_t unused;
+};
+
+/* The call in progress of a thread. */
+struct mpi_call {
+    uint32_t function; /* enum mpi_function; 0: none */
+    uint32_t mpich;
+    uint64_t begin;
+    uint64_t status;   /* address; 0: none */
+    uint64_t request;  /* address of the request, or of the first one of an array */
+    uint32_t count;    /* of these */
+    uint32_t statuses; /* 1: a status for each request; 2: for each that has ended */
+    struct mpi_receive receive;
+    uint32_t send_path, send_number, send_bytes, unused;
+    uint64_t proc_time;                   /* at `begin` */
+    uint64_t requests[MPI_MOST_REQUESTS]; /* before the call */
+};
+
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(max_entries, 1);
+    __uint(map_flags, BPF_F_NO_PREALLOC);
+    __type(key, struct mpi_key);
+    __type(value, struct mpi_process);
+} mpi_processes SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(max_entries, 1);
+    __uint(map_flags, BPF_F_NO_PREALLOC);
+    __type(key, struct mpi_path_key);
+    __type(value, struct mpi_path);
+} mpi_paths SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(max_entries, 1);
+    __uint(map_flags, BPF_F_NO_PREALLOC);
+    __type(key, struct mpi_request_key);
+    __type(value, struct mpi_receive);
+} mpi_requests SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+    __uint(map_flags, BPF_F_NO_PREALLOC);
+    __type(key, int);
+    __type(value, struct mpi_call);
+} mpi_calls SEC(".maps");
+
+uint32_t mpi_other_communicators; /* messages that are not recorded: in another communicator ... */
+uint32_t mpi_unknown_sources;     /* ... and received from anybody, without a status */
+
+/* ---- processes ---- */
+
+static __always_inline struct mpi_key mpi_key_of(struct task_struct *task)
+{
+    struct mpi_key key = {BPF_CORE_READ(task, group_leader, start_time), (uint32_t)task->tgid};
+
+    return key;
+}
+
+static __always_inline uint64_t mpi_mix(uint64_t hash, uint64_t value)
+{
+    hash = (hash ^ value) * 0x9e3779b97f4a7c15ULL;
+    return hash ^ hash >> 29;
+}
+
+struct environment {
+    uint64_t at, end;
+    uint64_t job;
+    uint32_t rank;   /* + 1 */
+    uint32_t inside; /* of a long variable */
+    uint32_t hydra;  /* the rank is MPICH's */
+    uint32_t unused;
+    char text[ENVIRONMENT_PIECE];
+};
+
+/* The number that a text begins with, + 1; 0: none. */
+static __always_inline uint32_t mpi_number(const char *text)
+{
+    uint32_t number = 0, digits = 0;
+
+    for (int i = 0; i < 8; i++) {
+        uint32_t digit = (uint8_t)text[i] - '0';
+        if (digit > 9)
+            break;
+        number = number * 10 + digit;
+        digits++;
+    }
+    return digits == 0 ? 0 : number + 1;
+}
+
+static __always_inline bool begins_with(const char *text, const char *with, uint32_t size)
+{
+    for (uint32_t i = 0; i < size; i++)
+        if (text[i] != with[i])
+            return false;
+    return true;
+}
+
+static long look_at_variable(uint32_t index, struct environment *environment)
+{
+    long length;
+    char *text = environment->text;
+
+    if (environment->at >= environment->end)
+        return 1;
+    length = bpf_probe_read_user_str(text, ENVIRONMENT_PIECE, (void *)environment->at);
+    if (length <= 0)
+        return 1;
+    if (!environment->inside) {
+        if (begins_with(text, "OMPI_COMM_WORLD_RANK=", 21))
+            environment->rank = mpi_number(text + 21);
+        else if (begins_with(text, "PMI_RANK=", 9)) {
+            environment->hydra = 1;
+            if (environment->rank == 0)
+                environment->rank = mpi_number(text + 9);
+        } else if (begins_with(text, "PMIX_NAMESPACE=", 15)) {
+            environment->job = 1;
+            for (int i = 15; i < ENVIRONMENT_PIECE && text[i] != '\0'; i++)
+                environment->job = mpi_mix(environment->job, (uint8_t)text[i]);
+        }
+    }
+    environment->inside = length == ENVIRONMENT_PIECE;
+    environment->at += environment->inside ? length - 1 : length;
+    return 0;
+}
+
+/* MPICH's launcher, which is an ancestor of all ranks of a job on this machine. 0: none. */
+static __noinline uint64_t job_of_hydra(void)
+{
+    struct task_struct *task = bpf_get_current_task_btf();
+    char name[16];
+
+    task = BPF_CORE_READ(task, group_leader);
+    for (int i = 0; i < ANCESTORS_MOST; i++) {
+        task = BPF_CORE_READ(task, real_parent);
+        if (task == NULL)
+            return 0;
+        task = BPF_CORE_READ(task, group_leader);
+        bpf_core_read(name, sizeof(name), &task->comm);
+        if (begins_with(name, "hydra_pmi_proxy", 15))
+            return mpi_mix(BPF_CORE_READ(task, start_time), BPF_CORE_READ(task, tgid)) | 1;
+    }
+    return 0;
+}
+
+/* Finds its rank and job in the environment that it was executed with. */
+static __noinline int look_at_environment(struct mpi_process *process)
+{
+    struct task_struct *task = bpf_get_current_task_btf();
+    struct environment environment = {};
+
+    if (process == NULL)
+        return 0;
+    environment.at = BPF_CORE_READ(task, mm, env_start);
+    environment.end = BPF_CORE_READ(task, mm, env_end);
+    bpf_loop(ENVIRONMENT_MOST, look_at_variable, &environment, 0);
+    if (environment.rank != 0) {
+        process->rank = environment.rank - 1;
+        process->job = environment.job != 0 ? environment.job : job_of_hydra();
+    }
+    process->looked = 1;
+    return 0;
+}
+
+static __always_inline struct mpi_process *mpi_process_of(const struct mpi_key *key)
+{
+    struct mpi_process *process = bpf_map_lookup_elem(&mpi_processes, key);
+
+    if (process == NULL) {
+        struct mpi_process fresh = {};
+        bpf_map_update_elem(&mpi_processes, key, &fresh, BPF_NOEXIST);
+        process = bpf_map_lookup_elem(&mpi_processes, key);
+        if (process == NULL)
+            return NULL;
+    }
+    if (!process->looked)
+        look_at_environment(process);
+    return process->job == 0 ? NULL : process;
+}
+
+/* ---- communicators and types ---- */
+
+#define WORDS_OF_COMMUNICATOR 64
+
+struct communicator_look {
+    uint64_t address;
+    uint32_t found;
+    uint32_t unused;
+};
+
+/* Its name stands in it: "MPI_COMM_WORLD", in 64 bytes, somewhere behind its locks. */
+static long look_for_name(uint32_t index, struct communicator_look *look)
+{
+    char text[16];
+
+    if (bpf_probe_read_user(text, sizeof(text), (void *)(look->address + index * 4)) != 0)
+        return 1;
+    look->found = begins_with(text, "MPI_COMM_WORLD", 15);
+    return look->found;
+}
+
+static __noinline int is_world(struct mpi_process *process, uint64_t communicator, uint32_t mpich)
+{
+    struct communicator_look look = {.address = communicator};
+
+    if (process == NULL)
+        return 0;
+    if (mpich)
+        return (uint32_t)communicator == MPICH_WORLD;
+    if (communicator == process->world)
+        return 1;
+    if (communicator == process->other || communicator == 0)
+        return 0;
+    bpf_loop(WORDS_OF_COMMUNICATOR, look_for_name, &look, 0);
+    if (look.found)
+        process->world = communicator;
+    else
+        process->other = communicator;
+    return look.found;
+}
+
+/* Bytes of so many elements; 0: not known. */
+static __always_inline uint32_t mpi_bytes(uint32_t count, uint64_t type, uint32_t mpich)
+{
+    uint64_t size = 0;
+
+    if (mpich)
+        size = ((uint32_t)type >> 24) == MPICH_BUILTIN ? (uint32_t)type >> 8 & 0xff : 0;
+    else
+        bpf_probe_read_user(&size, sizeof(size), (void *)(type + OPEN_MPI_TYPE_SIZE));
+    size *= count;
+    return size > 0x7fffffff ? 0x7fffffff : size;
+}
+
+/* ---- paths ---- */
+
+static __always_inline uint64_t mpi_cookie(const struct mpi_process *process, uint32_t from,
+                                           uint32_t to, int32_t tag)
+{
+    return mpi_mix(mpi_mix(mpi_mix(process->job, from), to), (uint32_t)tag) >> 1 | 1;
+}
+
+/* The path with a rank; NULL: no memory (counted). */
+static __noinline struct mpi_path *mpi_path_with(struct mpi_path_key *key)
+{
+    struct mpi_path *path = bpf_map_lookup_elem(&mpi_paths, key);
+
+    if (path == NULL) {
+        struct mpi_path fresh = {};
+        bpf_map_update_elem(&mpi_paths, key, &fresh, BPF_NOEXIST);
+        path = bpf_map_lookup_elem(&mpi_paths, key);
+    }
+    if (path == NULL)
+        __sync_fetch_and_add(&lost_paths, 1);
+    return path;
+}
+
+/* Its number. If it is new, it is recorded. 0: the ring is full. */
+__noinline uint32_t mpi_path_number(struct stream *stream, struct mpi_path *path,
+                                    const struct mpi_process *process, uint32_t peer, int32_t tag)
+{
+    struct path_record *record;
+    uint32_t number;
+
+    if (stream == NULL || path == NULL || process == NULL)
+        return 0;
+    if (path->number != 0)
+        return path->number;
+    record = claim_path(&path->number, PATH_MPI);
+    if (record == NULL)
+        return path->number;
+    number = record->path;
+    record->header.flags = RECORD_NO_STREAM;
+    record->kind = PATH_MPI;
+    record->cookie = mpi_cookie(process, process->rank, peer, tag);
+    record->peer = mpi_cookie(process, peer, process->rank, tag);
+    *(uint32_t *)record->local = process->rank;
+    *(uint32_t *)record->remote = peer;
+    *(int32_t *)(record->local + 4) = tag;
+    submit(record);
+    stream->scratch.beginning = (struct message){.path = number};
+    write_message(stream, EVENT_CREATEPATH, &stream->scratch.beginning);
+    return number;
+}
+
+/* ---- records ---- */
+
+/* Of a process that was running when the metering began, messages were in flight, which shift all numbers. */
+static __always_inline uint32_t doubt_of_mpi(void)
+{
+    struct task_struct *task = bpf_get_current_task_btf();
+
+    return begun_at != 0 && BPF_CORE_READ(task, group_leader, start_time) < begun_at
+               ? RECORD_CONCURRENT
+               : 0;
+}
+
+static __always_inline void tell_mpi(struct stream *stream, uint32_t id, uint32_t path,
+                                     uint32_t number, uint32_t bytes, uint64_t begin)
+{
+    struct message *message = &stream->scratch.message;
+
+    if (path == 0 && id != EVENT_RECEIVECALL) {
+        lose_message(stream, id, METER_MPI);
+        return;
+    }
+    *message = (struct message){.path = path, .offset = number, .bytes = bytes, .begin = begin};
+    message->flags = doubt_of_mpi();
+    if (id == EVENT_RECEIVECALL && path == 0)
+        message->offset = MPI_ANY_CALL | LIMIT_NONE << 16;
+    write_message(stream, id, message);
+}
+
+/* Counts a message to a rank, and records it. */
+static __noinline int mpi_send(struct stream *stream, struct mpi_process *process,
+                               struct mpi_path_key *key, struct mpi_call *call)
+{
+    struct mpi_path *path;
+
+    if (stream == NULL || process == NULL || key == NULL || call == NULL)
+        return 0;
+    if (key->peer >= MPI_MOST_RANK)
+        return 0; /* MPI_PROC_NULL */
+    path = mpi_path_with(key);
+    if (path == NULL)
+        return 0;
+    call->send_number = __sync_fetch_and_add(&path->sent, 1);
+    call->send_path = mpi_path_number(stream, path, process, key->peer, key->tag);
+    return 1;
+}
+
+/* Posts a receive: if its source and tag are known, it is the next one on its path. */
+static __always_inline int mpi_post(struct stream *stream, struct mpi_process *process,
+                                    struct mpi_path_key *key, struct mpi_receive *receive)
+{
+    struct mpi_path *path;
+
+    if (stream == NULL || process == NULL || key == NULL || receive == NULL)
+        return 0;
+    if (receive->source < 0 || receive->tag < 0)
+        return 0;
+    key->peer = receive->source;
+    key->tag = receive->tag;
+    path = mpi_path_with(key);
+    if (path == NULL)
+        return 0;
+    receive->number = __sync_fetch_and_add(&path->received, 1);
+    receive->path = mpi_path_number(stream, path, process, key->peer, key->tag);
+    return 1;
+}
+
+/* The call's receive has ended. `status`: its address; 0: none. */
+static __always_inline int mpi_received(struct stream *stream, struct mpi_process *process,
+                                        struct mpi_path_key *key, struct mpi_call *call,
+                                        uint64_t status)
+{
+    struct mpi_receive *receive;
+    int32_t words[6] = {};
+    uint32_t mpich;
+
+    if (stream == NULL || process == NULL || key == NULL || call == NULL)
+        return 0;
+    receive = &call->receive;
+    mpich = call->mpich;
+    if (status != 0 && bpf_probe_read_user(words, MPI_STATUS_SIZE_MPICH, (void *)status) == 0) {
+        uint64_t bytes = 0;
+        if (mpich)
+            bytes = (uint32_t)words[0];
+        else
+            bpf_probe_read_user(&bytes, sizeof(bytes), (void *)(status + 16));
+        if (receive->path == 0) {
+            receive->source = words[mpich ? 2 : 0];
+            receive->tag = words[mpich ? 3 : 1];
+        }
+        if (bytes <= receive->bytes || receive->bytes == 0)
+            receive->bytes = bytes;
+    }
+    if (receive->path == 0)
+        mpi_post(stream, process, key, receive);
+    if (receive->path == 0) {
+        __sync_fetch_and_add(&mpi_unknown_sources, 1);
+        return 0;
+    }
+    tell_mpi(stream, EVENT_RECEIVE, receive->path, receive->number, receive->bytes, 0);
+    return 0;
+}
+
+/* SENDCALL of a send that has ended, as of its beginning: it spun until the receiver took the message. */
+static __noinline int mpi_send_waited(struct stream *stream, const struct mpi_call *call)
+{
+    struct record *record;
+
+    if (stream == NULL || call == NULL || silent(stream) ||
+        !tells_of_kind(stream, EVENT_SENDCALL, METER_MPI))
+        return 0;
+    record = begin_record(stream, NULL, RING_DATA, sizeof(*record), EVENT_SENDCALL, 0);
+    if (record == NULL)
+        return 0;
+    record->header.proc_time_and_pc &= ~PROC_TIME_MASK;
+    record->header.proc_time_and_pc |= call->proc_time;
+    record->message.path = call->send_path;
+    record->message.offset = call->send_number;
+    record->message.bytes = 0;
+    set_span(record, call->begin);
+    submit(record);
+    return 0;
+}
+
+/* BLOCK: it waited for other processes, in a function without messages of its own; and how long it spun there. */
+static __noinline int mpi_has_blocked(struct stream *stream, const struct mpi_call *call,
+                                      uint32_t function)
+{
+    uint64_t now = bpf_ktime_get_ns(), spun;
+    struct record *record;
+    uint32_t object;
+
+    if (stream == NULL || call == NULL || !tells(stream, EVENT_BLOCK) || silent(stream))
+        return 0;
+    stream->scratch.object = (struct object_key){.identity = function, .kind = WAIT_ON_MPI};
+    object = object_number(stream, 0);
+    record = begin_record(stream, NULL, RING_DATA, sizeof(*record), EVENT_BLOCK, 0);
+    if (record == NULL)
+        return 0;
+    spun = proc_time_used(call->proc_time, record_proc_time(&record->header)) / 1000;
+    record->block.system_call = MPI_ANY_CALL;
+    record->block.state = spun > 0xffffffff ? 0xffffffff : spun;
+    record->block.duration_and_object = ((now - call->begin) & BLOCK_LONGEST) | (uint64_t)object
+                                                                                    << 48;
+    submit(record);
+    return 0;
+}
+
+/* ---- a process ends ---- */
+
+static long end_mpi_path(void *map, struct mpi_path_key *key, struct mpi_path *path,
+                         struct mpi_key *process)
+{
+    if (key->process.start != process->start || key->process.pid != process->pid)
+        return 0;
+    if (path->number != 0 && is_told_now(EVENT_DESTROYPATH))
+        write_unowned(EVENT_DESTROYPATH, path->number, 0);
+    bpf_map_delete_elem(map, key);
+    return 0;
+}
+
+/* ---- the entry of a call ---- */
+
+static __always_inline uint64_t on_stack(const struct pt_regs *registers, uint32_t index)
+{
+    uint64_t value = 0;
+
+    bpf_probe_read_user(&value, sizeof(value), (void *)(registers->sp + 8 + 8 * index));
+    return value;
+}
+
+static __always_inline uint64_t status_at(uint64_t address, uint32_t mpich)
+{
+    return address <= mpich ? 0 : address; /* MPI_STATUS_IGNORE is 0, or 1 */
+}
+
+/* MPI_PROC_NULL: nothing is received. */
+static __always_inline bool is_nobody(int32_t source, uint32_t mpich)
+{
+    return source == (mpich ? -1 : -2);
+}
+
+static __always_inline void enter_send(struct stream *stream, struct mpi_process *process,
+                                       struct mpi_path_key *key, struct mpi_call *call,
+                                       struct pt_regs *registers)
+{
+    key->peer = registers->cx;
+    key->tag = registers->r8;
+    call->send_bytes = mpi_bytes(registers->si, registers->dx, call->mpich);
+    mpi_send(stream, process, key, call);
+}
+
+static __always_inline bool begin_receive(struct mpi_call *call, int32_t source, int32_t tag,
+                                          uint32_t count, uint64_t type)
+{
+    if (is_nobody(source, call->mpich))
+        return false;
+    call->receive = (struct mpi_receive){.source = source, .tag = tag};
+    call->receive.bytes = mpi_bytes(count, type, call->mpich);
+    return true;
+}
+
+struct request_look {
+    struct mpi_call *call;
+    struct mpi_request_key key;
+    uint32_t receives;
+    uint32_t path; /* of the last receive; 0: not known */
+};
+
+static __always_inline uint64_t read_request(const struct mpi_call *call, uint32_t index)
+{
+    uint64_t request = 0;
+
+    if (call->mpich)
+        bpf_probe_read_user(&request, 4, (void *)(call->request + index * 4));
+    else
+        bpf_probe_read_user(&request, 8, (void *)(call->request + index * 8));
+    return request;
+}
+
+static long look_at_request(uint32_t index, struct request_look *look)
+{
+    struct mpi_call *call = look->call;
+    struct mpi_receive *receive;
+
+    if (index >= MPI_MOST_REQUESTS || index >= call->count)
+        return 1;
+    look->key.request = call->requests[index] = read_request(call, index);
+    receive = bpf_map_lookup_elem(&mpi_requests, &look->key);
+    if (receive == NULL)
+        return 0;
+    look->receives++;
+    look->path = receive->path;
+    return 0;
+}
+
+/* A call that waits for requests, or asks whether they have ended. */
+static __noinline int enter_wait(struct stream *stream, struct mpi_call *call,
+                                 const struct mpi_key *process, uint32_t waits)
+{
+    struct request_look look = {.call = call};
+
+    if (stream == NULL || call == NULL || process == NULL)
+        return 0;
+    look.key.process = *process;
+    bpf_loop(MPI_MOST_REQUESTS, look_at_request, &look, 0);
+    if (waits && look.receives > 0)
+        tell_mpi(stream, EVENT_RECEIVECALL, look.receives == 1 ? look.path : 0, 0, 0, 0);
+    if (look.receives == 0)
+        call->function = MPI_NO_FUNCTION;
+    return 0;
+}
+
+static __always_inline void take_requests(struct mpi_call *call, const struct pt_regs *registers)
+{
+    call->count = 1;
+    call->request = registers->di;
+    call->statuses = 0;
+    switch (call->function) {
+    case MPI_WAIT:
+        call->status = registers->si;
+        return;
+    case MPI_TEST:
+        call->status = registers->dx;
+        return;
+    }
+    call->count = registers->di;
+    call->request = registers->si;
+    switch (call->function) {
+    case MPI_WAITALL:
+        call->status = registers->dx;
+        call->statuses = 1;
+        return;
+    case MPI_TESTALL:
+        call->status = registers->cx;
+        call->statuses = 1;
+        return;
+    case MPI_WAITANY:
+        call->status = registers->cx;
+        return;
+    case MPI_TESTANY:
+        call->status = registers->r8;
+        return;
+    default:
+        call->status = registers->r8;
+        call->statuses = 2;
+    }
+}
+
+static __always_inline bool has_communicator(uint32_t function)
+{
+    return function == MPI_SEND || function == MPI_ISEND || function == MPI_RECV ||
+           function == MPI_IRECV || function == MPI_SENDRECV;
+}
+
+static __always_inline void enter_messages(struct stream *stream, struct mpi_process *process,
+                                           struct mpi_path_key *key, struct mpi_call *call,
+                                           struct pt_regs *registers)
+{
+    struct mpi_receive *receive = &call->receive;
+
+    switch (call->function) {
+    case MPI_SEND:
+    case MPI_ISEND:
+        enter_send(stream, process, key, call, registers);
+        return;
+    case MPI_SENDRECV:
+        call->status = status_at(on_stack(registers, 5), call->mpich);
+        enter_send(stream, process, key, call, registers);
+        if (call->send_path != 0)
+            tell_mpi(stream, EVENT_SEND, call->send_path, call->send_number, call->send_bytes, 0);
+        if (!begin_receive(call, on_stack(registers, 2), on_stack(registers, 3),
+                           on_stack(registers, 0), on_stack(registers, 1))) {
+            call->function = MPI_NO_FUNCTION;
+            return;
+        }
+        break;
+    default:
+        if (call->function == MPI_IRECV)
+            call->request = on_stack(registers, 0);
+        else
+            call->status = status_at(on_stack(registers, 0), call->mpich);
+        if (!begin_receive(call, registers->cx, registers->r8, registers->si, registers->dx)) {
+            call->function = MPI_NO_FUNCTION;
+            return;
+        }
+    }
+    mpi_post(stream, process, key, receive);
+    if (call->function != MPI_IRECV)
+        tell_mpi(stream, EVENT_RECEIVECALL, receive->path, 0, 0, 0);
+}
+
+SEC("uprobe")
+int mpi_begins(struct pt_regs *registers)
+{
+    struct task_struct *task = bpf_get_current_task_btf();
+    struct stream *stream = running_stream(task);
+    uint64_t cookie = bpf_get_attach_cookie(registers), communicator = registers->r9;
+    struct mpi_process *process;
+    struct mpi_path_key key = {};
+    struct mpi_call *call;
+
+    if (stream == NULL || silent(stream))
+        return 0;
+    call = bpf_task_storage_get(&mpi_calls, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+    if (call == NULL)
+        return 0;
+    key.process = mpi_key_of(task);
+    process = mpi_process_of(&key.process);
+    call->function = MPI_NO_FUNCTION;
+    if (process == NULL)
+        return 0;
+    call->mpich = (cookie & MPI_OF_MPICH) != 0;
+    call->function = cookie & MPI_FUNCTION_MASK;
+    call->begin = bpf_ktime_get_ns();
+    call->proc_time = time_used(task, call->begin) & PROC_TIME_MASK;
+    call->status = 0;
+    call->send_path = 0;
+    if (call->function >= MPI_WAITING_FIRST)
+        return 0;
+    if (call->function == MPI_FINALIZE) {
+        call->function = MPI_NO_FUNCTION;
+        bpf_for_each_map_elem(&mpi_paths, end_mpi_path, &key.process, 0);
+        return 0;
+    }
+    if (!has_communicator(call->function)) {
+        take_requests(call, registers);
+        call->status = status_at(call->status, call->mpich);
+        enter_wait(stream, call, &key.process, call->function <= MPI_WAIT_LAST);
+        return 0;
+    }
+    if (call->function == MPI_SENDRECV)
+        communicator = on_stack(registers, 4);
+    if (!is_world(process, communicator, call->mpich)) {
+        __sync_fetch_and_add(&mpi_other_communicators, 1);
+        call->function = MPI_NO_FUNCTION;
+        return 0;
+    }
+    enter_messages(stream, process, &key, call, registers);
+    return 0;
+}
+
+/* ---- the end of a call ---- */
+
+struct ended_look {
+    struct stream *stream;
+    struct mpi_process *process;
+    struct mpi_call *call;
+    struct mpi_path_key path;
+    struct mpi_request_key key;
+    uint32_t ended; /* requests so far */
+    uint32_t unused;
+};
+
+/* A request that has ended was replaced by MPI_REQUEST_NULL. */
+static long look_whether_ended(uint32_t index, struct ended_look *look)
+{
+    struct mpi_call *call = look->call;
+    struct mpi_receive *receive;
+    uint64_t status, size = call->mpich ? MPI_STATUS_SIZE_MPICH : MPI_STATUS_SIZE_OPEN;
+
+    if (index >= MPI_MOST_REQUESTS || index >= call->count)
+        return 1;
+    if (read_request(call, index) == call->requests[index])
+        return 0;
+    status = call->status;
+    if (status != 0 && call->statuses != 0)
+        status += size * (call->statuses == 1 ? index : look->ended);
+    look->ended++;
+    look->key.request = call->requests[index];
+    receive = bpf_map_lookup_elem(&mpi_requests, &look->key);
+    if (receive == NULL)
+        return 0;
+    call->receive = *receive;
+    bpf_map_delete_elem(&mpi_requests, &look->key);
+    mpi_received(look->stream, look->process, &look->path, call, status);
+    return 0;
+}
+
+/* Not inline, for its stack. */
+static __noinline int leave_recv(struct ended_look *look)
+{
+    return mpi_received(look->stream, look->process, &look->path, look->call, look->call->status);
+}
+
+static __always_inline void leave_irecv(struct mpi_call *call, struct mpi_request_key *key)
+{
+    call->count = 1;
+    key->request = read_request(call, 0);
+    if (bpf_map_update_elem(&mpi_requests, key, &call->receive, BPF_ANY) != 0)
+        __sync_fetch_and_add(&lost_paths, 1);
+}
+
+SEC("uretprobe")
+int mpi_ends(struct pt_regs *registers)
+{
+    struct task_struct *task = bpf_get_current_task_btf();
+    struct stream *stream = running_stream(task);
+    struct ended_look look = {.stream = stream}; /* has all keys: there is little stack */
+    struct mpi_call *call;
+    uint32_t function;
+    bool waited;
+
+    if (stream == NULL || silent(stream))
+        return 0;
+    call = bpf_task_storage_get(&mpi_calls, task, NULL, 0);
+    if (call == NULL || call->function == MPI_NO_FUNCTION)
+        return 0;
+    function = call->function;
+    call->function = MPI_NO_FUNCTION;
+    if (function != (bpf_get_attach_cookie(registers) & MPI_FUNCTION_MASK) ||
+        (uint32_t)registers->ax != 0)
+        return 0; /* it has failed */
+    waited = bpf_ktime_get_ns() - call->begin > MPI_WAIT_LEAST;
+    if (function >= MPI_WAITING_FIRST) {
+        if (waited)
+            mpi_has_blocked(stream, call, function);
+        return 0;
+    }
+    look.path.process = mpi_key_of(task);
+    look.process = bpf_map_lookup_elem(&mpi_processes, &look.path.process);
+    if (look.process == NULL)
+        return 0;
+    if (function == MPI_SEND && call->send_path != 0 && waited)
+        mpi_send_waited(stream, call);
+    if (function == MPI_SEND || function == MPI_ISEND) {
+        if (call->send_path != 0)
+            tell_mpi(stream, EVENT_SEND, call->send_path, call->send_number, call->send_bytes,
+                     call->begin);
+    } else if (function == MPI_IRECV) {
+        look.key.process = look.path.process;
+        leave_irecv(call, &look.key);
+    } else if (!has_communicator(function)) {
+        look.call = call;
+        look.key.process = look.path.process;
+        bpf_loop(MPI_MOST_REQUESTS, look_whether_ended, &look, 0);
+    } else {
+        look.call = call;
+        leave_recv(&look);
+    }
+    return 0;
+}
+
+#endif

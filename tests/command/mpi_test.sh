@@ -1,0 +1,60 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# mpi_test.sh BUILD_FOLDER: `--kinds mpi`, with Open MPI and MPICH (./dev test --all): the messages of a program are those that
+# its own PMPI wrapper counts, by ranks and in bytes, each RECEIVE leads to its SEND, and what spins is no work.
+here=$(cd "$(dirname "$0")" && pwd)
+. "$here/tap.sh"
+. "$here/meter.sh"
+long_ones || skip_all "./dev test --all"
+[ "$(id -u)" = 0 ] || skip_all "must be root to probe libraries"
+need_meter
+cd "$scratch" || exit 1
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+
+# sums TRACE TYPE: how many messages, and their bytes
+sums() {
+    "$dpm" dump --json --type "$2" "$1" | jq -cs '[length, (map(.bytes) | add // 0)]'
+}
+
+# truth FIELD: the sum that all ranks have written; 1 sent, 2 bytes of these, 3 received, 4 bytes of these
+truth() {
+    cat truth.* | awk "{ sum += \$$1 } END { print sum }"
+}
+
+# try NAME: all with one MPI
+try() {
+    name=$1
+    mpicc.$name -O1 -o "messages.$name" "$here/../programs/mpi_messages.c" || {
+        fail "$name: the program compiles"
+        return
+    }
+    launch="mpirun.$name -n 3"
+    [ "$name" = mpich ] || launch="$launch --oversubscribe"
+    rm -f truth.*
+    # shellcheck disable=SC2086
+    "$dpm" run --kinds mpi -o "$name.trace" -- $launch "./messages.$name" > out 2> err || fail "$name: it runs" "$(cat err)"
+    check_equal "$name: messages sent, and their bytes" "[$(truth 1),$(truth 2)]" "$(sums "$name.trace" send)"
+    check_equal "$name: messages received, and their bytes" "[$(truth 3),$(truth 4)]" "$(sums "$name.trace" receive)"
+    "$dpm" stats "$name.trace" > stats
+    check "$name: each receive leads to its send" grep -q "^Matched receives: $(truth 3) exact.$" stats
+    "$dpm" dump "$name.trace" > dumped
+    check "$name: ranks are named" grep -q "mpi rank 0 > rank 1 " dumped
+    check "$name: what a collective function waits for is named" grep -q "MPI_Barrier" dumped
+    check_equal "$name: paths end" "$("$dpm" dump --json --type path "$name.trace" | jq -s length)" \
+        "$("$dpm" dump --json --type destroypath "$name.trace" | jq -s length)"
+}
+
+for name in openmpi mpich; do
+    if command -v mpicc.$name > /dev/null && command -v mpirun.$name > /dev/null; then
+        try $name
+    else
+        skip "$name" "it is not installed"
+    fi
+done
+
+"$dpm" run --meter ptrace --kinds mpi -o ptrace.trace -- true > out 2> err
+check_equal "the ptrace meter cannot" 1 $?
+check "... and says what to do" grep -qF -- "--kinds mpi needs the kernel meter, loaded by dpm itself: run dpm as root" err
+"$dpm" run --kinds mpi -o none.trace -- true > out 2> err
+check_equal "a program without MPI has no messages of it" 0 "$("$dpm" dump --json --type send none.trace | jq -s length)"
+finish

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * mpi_messages.c: a program of MPI whose messages its own PMPI wrapper counts (mpi_test.sh compiles it with each MPI): blocking
+ * and not, large and small, of several tags, received from anybody, polled for, waited for one by one. Each rank writes
+ * truth.RANK: messages sent and their bytes, received and their bytes.
+ */
+#include <mpi.h>
+#include <stdio.h>
+
+static long sent, sent_bytes, received, received_bytes;
+
+static void note_sent(int count, MPI_Datatype type, int to)
+{
+    int size;
+
+    if (to == MPI_PROC_NULL)
+        return;
+    PMPI_Type_size(type, &size);
+    sent++;
+    sent_bytes += (long)count * size;
+}
+
+static void note_received(MPI_Status *status)
+{
+    int bytes;
+
+    PMPI_Get_count(status, MPI_BYTE, &bytes);
+    received++;
+    received_bytes += bytes;
+}
+
+int MPI_Send(const void *buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm of)
+{
+    note_sent(count, type, to);
+    return PMPI_Send(buffer, count, type, to, tag, of);
+}
+
+int MPI_Isend(const void *buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm of,
+              MPI_Request *request)
+{
+    note_sent(count, type, to);
+    return PMPI_Isend(buffer, count, type, to, tag, of, request);
+}
+
+static char large[200000];
+static int rank, size, next, before;
+
+/* Each rank with both neighbours, in types of 4 and 8 bytes. */
+static void halo(void)
+{
+    int in[100], out[100];
+    double reals_in[50], reals_out[50];
+    MPI_Request requests[4];
+    MPI_Status statuses[4];
+
+    MPI_Irecv(in, 100, MPI_INT, before, 1, MPI_COMM_WORLD, &requests[0]);
+    MPI_Irecv(reals_in, 50, MPI_DOUBLE, next, 2, MPI_COMM_WORLD, &requests[1]);
+    MPI_Isend(out, 100, MPI_INT, next, 1, MPI_COMM_WORLD, &requests[2]);
+    MPI_Isend(reals_out, 50, MPI_DOUBLE, before, 2, MPI_COMM_WORLD, &requests[3]);
+    MPI_Waitall(4, requests, statuses);
+    note_received(&statuses[0]);
+    note_received(&statuses[1]);
+}
+
+static void exchange(void)
+{
+    MPI_Status status;
+
+    note_sent(1000, MPI_BYTE, next);
+    MPI_Sendrecv(large, 1000, MPI_BYTE, next, 3, large + 5000, 1000, MPI_BYTE, before, 3,
+                 MPI_COMM_WORLD, &status);
+    note_received(&status);
+}
+
+/* To rank 0, which takes them from anybody; every second one is too large to be sent before it is asked for. */
+static void farm(void)
+{
+    MPI_Status status;
+
+    for (int i = 0; rank != 0 && i < 10; i++)
+        MPI_Send(large, i % 2 ? 150000 : 10, MPI_BYTE, 0, 4 + i % 2, MPI_COMM_WORLD);
+    for (int i = 0; rank == 0 && i < 10 * (size - 1); i++) {
+        MPI_Recv(large, sizeof(large), MPI_BYTE, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD,
+                 &status);
+        note_received(&status);
+    }
+}
+
+/* Rank 0 polls for what rank 1 has sent, the later one first. */
+static void poll_for(void)
+{
+    MPI_Request request;
+    MPI_Status status;
+
+    for (int tag = 6; rank == 1 && tag <= 7; tag++)
+        MPI_Send(large, tag, MPI_BYTE, 0, tag, MPI_COMM_WORLD);
+    for (int tag = 7; rank == 0 && tag >= 6; tag--) {
+        int done = 0;
+        MPI_Irecv(large, 100, MPI_BYTE, 1, tag, MPI_COMM_WORLD, &request);
+        while (!done)
+            MPI_Test(&request, &done, &status);
+        note_received(&status);
+    }
+}
+
+static void any_of_two(void)
+{
+    int number;
+    double real;
+    MPI_Request requests[2];
+    MPI_Status status;
+
+    MPI_Irecv(&number, 1, MPI_INT, before, 1, MPI_COMM_WORLD, &requests[0]);
+    MPI_Irecv(&real, 1, MPI_DOUBLE, next, 2, MPI_COMM_WORLD, &requests[1]);
+    MPI_Send(&rank, 1, MPI_INT, next, 1, MPI_COMM_WORLD);
+    MPI_Send(large, 1, MPI_DOUBLE, before, 2, MPI_COMM_WORLD);
+    for (int i = 0; i < 2; i++) {
+        int which;
+        MPI_Waitany(2, requests, &which, &status);
+        note_received(&status);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    char name[32];
+
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    next = (rank + 1) % size;
+    before = (rank + size - 1) % size;
+    for (int i = 0; i < 20; i++)
+        halo();
+    for (int i = 0; i < 10; i++)
+        exchange();
+    MPI_Barrier(MPI_COMM_WORLD); /* the farm takes whatever comes */
+    farm();
+    MPI_Barrier(MPI_COMM_WORLD);
+    poll_for();
+    MPI_Send(large, 1, MPI_BYTE, MPI_PROC_NULL, 1, MPI_COMM_WORLD);
+    any_of_two();
+    snprintf(name, sizeof(name), "truth.%d", rank);
+    FILE *file = fopen(name, "w");
+    fprintf(file, "%ld %ld %ld %ld\n", sent, sent_bytes, received, received_bytes);
+    fclose(file);
+    MPI_Finalize();
+    return 0;
+}
