@@ -31,9 +31,10 @@ enum mpi_function {
 /* The functions from MPI_WAITING_FIRST on. */
 #define MPI_WAITING(EACH)                                                                          \
     EACH(Barrier, 32)                                                                              \
-    EACH(Bcast, 33) EACH(Reduce, 34) EACH(Allreduce, 35) EACH(Gather, 36) EACH(Gatherv, 37)        \
-        EACH(Allgather, 38) EACH(Allgatherv, 39) EACH(Scatter, 40) EACH(Scatterv, 41)              \
-            EACH(Alltoall, 42) EACH(Alltoallv, 43) EACH(Alltoallw, 44) EACH(Reduce_scatter, 45)    \
+    EACH(Bcast, 33)                                                                                \
+    EACH(Reduce, 34) EACH(Allreduce, 35) EACH(Gather, 36) EACH(Gatherv, 37) EACH(Allgather, 38)    \
+        EACH(Allgatherv, 39) EACH(Scatter, 40) EACH(Scatterv, 41) EACH(Alltoall, 42)               \
+            EACH(Alltoallv, 43) EACH(Alltoallw, 44) EACH(Reduce_scatter, 45)                       \
                 EACH(Reduce_scatter_block, 46) EACH(Scan, 47) EACH(Exscan, 48) EACH(Probe, 49)     \
                     EACH(Comm_split, 50) EACH(Comm_dup, 51) EACH(Comm_create, 52)                  \
                         EACH(Comm_free, 53) EACH(Win_fence, 54)
