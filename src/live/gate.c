@@ -76,12 +76,12 @@ int gate_next_time(struct gate *gate, int64_t *ret_time, struct problem *problem
 
 void gate_let_pass(struct gate *gate)
 {
-    if (gate->holds && wall_of(gate) > gate->until)
+    if (!gate->is_tied && gate->holds && wall_of(gate) > gate->until)
         gate->ahead += wall_of(gate) - gate->until;
 }
 
 void gate_set_ahead(struct gate *gate, int64_t ahead)
 {
-    if (ahead != gate->known) /* else what gate_let_pass has found counts */
-        gate->ahead = gate->known = ahead;
+    gate->ahead = ahead;
+    gate->is_tied = true;
 }

@@ -19,13 +19,13 @@ struct gate {
     bool holds;
     bool ended;
     int64_t until;     /* wall clock, ns since 1970 */
-    int64_t known;     /* what gate_set_ahead was told last */
+    bool is_tied;      /* that is known */
     int64_t ahead;     /* ns that its wall clock is taken to be ahead of the others' */
     uint64_t heard;    /* CLOCK_MONOTONIC: when it last had a record, or was made; ... */
     uint64_t held_for; /* ... and since when it holds this one; 0: none */
 };
 
-/* Its clock is as far ahead of the others' as the record that it holds is beyond its time: it may pass. */
+/* Its clock is as far ahead of the others' as the record that it holds is beyond its time, unless more is known: it may pass. */
 void gate_let_pass(struct gate *gate);
 
 /* It is known how far its clock is ahead of the others': ns. */

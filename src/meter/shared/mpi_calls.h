@@ -29,15 +29,15 @@ enum mpi_function {
 #define MPI_WAITING_NAME_SIZE 24
 
 /* The functions from MPI_WAITING_FIRST on. */
-#define MPI_WAITING(EACH)                                                                          \
-    EACH(Barrier, 32)                                                                              \
-    EACH(Bcast, 33)                                                                                \
-    EACH(Reduce, 34) EACH(Allreduce, 35) EACH(Gather, 36) EACH(Gatherv, 37) EACH(Allgather, 38)    \
-        EACH(Allgatherv, 39) EACH(Scatter, 40) EACH(Scatterv, 41) EACH(Alltoall, 42)               \
-            EACH(Alltoallv, 43) EACH(Alltoallw, 44) EACH(Reduce_scatter, 45)                       \
-                EACH(Reduce_scatter_block, 46) EACH(Scan, 47) EACH(Exscan, 48) EACH(Probe, 49)     \
-                    EACH(Comm_split, 50) EACH(Comm_dup, 51) EACH(Comm_create, 52)                  \
-                        EACH(Comm_free, 53) EACH(Win_fence, 54)
+/* clang-format off */
+#define MPI_WAITING(EACH) \
+    EACH(Barrier, 32) EACH(Bcast, 33) EACH(Reduce, 34) EACH(Allreduce, 35) \
+    EACH(Gather, 36) EACH(Gatherv, 37) EACH(Allgather, 38) EACH(Allgatherv, 39) \
+    EACH(Scatter, 40) EACH(Scatterv, 41) EACH(Alltoall, 42) EACH(Alltoallv, 43) \
+    EACH(Alltoallw, 44) EACH(Reduce_scatter, 45) EACH(Reduce_scatter_block, 46) EACH(Scan, 47) \
+    EACH(Exscan, 48) EACH(Probe, 49) EACH(Comm_split, 50) EACH(Comm_dup, 51) \
+    EACH(Comm_create, 52) EACH(Comm_free, 53) EACH(Win_fence, 54)
+/* clang-format on */
 
 #define MPI_WAITING_COUNT 23
 
