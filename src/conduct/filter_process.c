@@ -13,9 +13,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define START_MS 30000
-#define END_MS   5000
-#define REAP_MS  5000 /* for the other threads of a filter, when its first one has ended */
+#define START_MOST 30000000000u /* ns */
+#define END_MS     5000
+#define REAP_MS    5000 /* for the other threads of a filter, when its first one has ended */
 
 #define STORES "filtering session" /* what it says when it does */
 
@@ -147,12 +147,16 @@ int filter_process_start(struct conduct *conduct, struct filter_process *process
 {
     char line[FILTER_LINE_SIZE];
     int result = spawn(conduct, process, words, output, name, problem);
+    uint64_t begun = clock_now(CLOCK_MONOTONIC);
 
-    for (int waited = 0; result == 0; waited += 20) {
+    while (result == 0) {
         bool alive = filter_process_alive(process); /* before its last line is read */
         if (filter_process_says(conduct, process, line))
             break;
-        if (!alive || waited >= START_MS)
+        bool late = clock_now(CLOCK_MONOTONIC) - begun > START_MOST;
+        if (late)
+            filter_process_end(process);
+        if (!alive || late)
             return problem_set(problem, -ECHILD, "filter %s does not run: %s", name,
                                line[0] == '\0' ? "it said nothing" : line);
         conduct_step(conduct, 20);

@@ -130,10 +130,10 @@ static int choose_names(struct hosts *hosts, const char *name, struct problem *p
     return -EEXIST;
 }
 
-/* What only passes through needs a place, too. */
+/* What only passes through needs a place, too. It is removed at the end, so it is never one that kept state names. */
 static int take_session_folder(struct hosts *hosts, struct problem *problem)
 {
-    if (!hosts_only_reports(hosts) || hosts->options->attach != NULL)
+    if (!hosts_only_reports(hosts))
         return 0;
     int length = snprintf(hosts->folder, sizeof(hosts->folder), "%s/passing",
                           remote_folder(conduct_remote(hosts->conduct)));
@@ -355,7 +355,12 @@ int hosts_record(struct hosts *hosts, struct problem *problem)
         return result;
     result = hosts_ask(hosts, "recording.open", open_params, opened, problem);
     hosts_say_common_notes(hosts);
-    return result < 0 ? result : hosts_keep(hosts, problem);
+    struct problem other;
+    if (result == 0 && hosts_keep(hosts, &other) < 0) {
+        hosts_say(hosts, NULL, other.text); /* and tries again: the recording goes on */
+        hosts->changed = true;
+    }
+    return result;
 }
 
 static void resumed(struct hosts *hosts, struct metered_host *host, json_t *result)

@@ -164,7 +164,8 @@ static void await_others(struct hosts *hosts)
     }
 }
 
-static void tell_filters(struct hosts *hosts)
+/* Returns whether they were told. */
+static bool tell_filters(struct hosts *hosts)
 {
     json_t *recordings = json_array();
     struct problem problem;
@@ -175,9 +176,12 @@ static void tell_filters(struct hosts *hosts)
                                   json_pack("{s:s, s:s}", "machine", hosts->list[i].remote->machine,
                                             "recording", HOSTS_RECORDING));
     json_t *params = json_pack("{s:o}", "recordings", recordings);
-    if (remote_tell_filters(conduct_remote(hosts->conduct), "session.ended", params, &problem) < 0)
+    bool told =
+        remote_tell_filters(conduct_remote(hosts->conduct), "session.ended", params, &problem) == 0;
+    if (!told)
         hosts_say(hosts, NULL, problem.text);
     json_decref(params);
+    return told;
 }
 
 /* ---- everything ---- */
@@ -206,9 +210,8 @@ int hosts_end(struct hosts *hosts)
     progress_clear(&hosts->progress);
     end_recordings(hosts);
     hosts_rules_end(hosts);
-    if (!hosts->broken)
-        tell_filters(hosts);
-    bool all = hosts_storing_finish(hosts);
+    bool told = !hosts->broken && tell_filters(hosts);
+    bool all = hosts_storing_finish(hosts, told);
     if (!all)
         hosts_say(hosts, NULL, "not everything that was recorded has arrived here");
     if (!hosts->broken)

@@ -2,6 +2,8 @@
 /* hosts_storing.c: see hosts_storing.h. */
 #include "control/hosts_storing.h"
 
+#include "base/process.h"
+
 #include "control/hosts.h"
 
 #include <errno.h>
@@ -10,10 +12,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#define SECOND     1000000000ULL /* ns */
-#define LIVES      (5 * SECOND)  /* a filter that ends sooner ... */
-#define SHORT_MOST 3             /* ... so often would end again */
-#define LINE_MOST  (16u << 20)
+#define SECOND      1000000000ULL /* ns */
+#define NO_PROGRESS (30 * SECOND)
+#define LIVES       (5 * SECOND) /* a filter that ends sooner ... */
+#define SHORT_MOST  3            /* ... so often would end again */
+#define LINE_MOST   (16u << 20)
 
 /* With --store none: pairs of files that are kept for a report that lags behind. An agent makes so many of its
  * 1 GiB that each has 4 MiB, or what lives there if that is more. */
@@ -62,7 +65,7 @@ static int start(struct hosts *hosts, struct problem *problem)
     char self[PATH_MAX] = "dpm";
     int ends[2];
 
-    if (readlink("/proc/self/exe", self, sizeof(self) - 1) < 0)
+    if (!process_program(getpid(), self, sizeof(self)))
         snprintf(self, sizeof(self), "dpm");
     if (pipe2(ends, O_CLOEXEC) < 0)
         return problem_set(problem, -errno, "cannot create a pipe: %s", strerror(errno));
@@ -236,22 +239,28 @@ static bool take_end(struct hosts *hosts)
     char how[FILTER_LINE_SIZE + 64];
 
     storing->runs = false;
-    if (filter_process_how(hosts->conduct, &storing->process, how) != 0 && complete)
+    if (filter_process_how(hosts->conduct, &storing->process, how) != 0)
         command_error("the filter that stores the records %s", how);
     return complete;
 }
 
-bool hosts_storing_finish(struct hosts *hosts)
+bool hosts_storing_finish(struct hosts *hosts, bool told)
 {
     struct hosts_storing *storing = &hosts->storing;
+    uint64_t bytes = hosts_storing_bytes(hosts), last = clock_now(CLOCK_MONOTONIC);
 
     if (!storing->runs)
         return false;
     storing->ending = true;
     conduct_set_patience(hosts->conduct, 2);
-    while (filter_process_alive(&storing->process) && !hosts->broken &&
-           !conduct_is_interrupted(hosts->conduct))
+    while (told && filter_process_alive(&storing->process) && !hosts->broken &&
+           !conduct_is_interrupted(hosts->conduct) &&
+           clock_now(CLOCK_MONOTONIC) - last < NO_PROGRESS) {
         hosts_poll(hosts, 20);
+        if (hosts_storing_bytes(hosts) != bytes)
+            last = clock_now(CLOCK_MONOTONIC);
+        bytes = hosts_storing_bytes(hosts);
+    }
     if (filter_process_alive(&storing->process)) /* it stays where it is */
         filter_process_end(&storing->process);
     read_lines(storing);

@@ -42,8 +42,9 @@ int hosts_storing_begin(struct hosts *hosts, struct problem *problem);
 /* Reads what the filter says. Starts it again if it has ended. */
 void hosts_storing_step(struct hosts *hosts);
 
-/* The session was said to have ended: waits until the filter has stored all, and ends. Returns whether it has all. */
-bool hosts_storing_finish(struct hosts *hosts);
+/* Waits until the filter has stored all, and ends; no longer than it gets on, and not if it was not `told` that the session has
+ * ended. Returns whether it has all. */
+bool hosts_storing_finish(struct hosts *hosts, bool told);
 
 /* Ends the filter, if it runs. */
 void hosts_storing_end(struct hosts *hosts);

@@ -382,10 +382,11 @@ static int step_meter(struct live_feed *feed, struct problem *problem)
     return is_due(feed, clock_now(CLOCK_MONOTONIC)) ? take(feed, INT64_MAX, false, problem) : 0;
 }
 
-/* Gates go by wall clocks, until messages have told how far these are apart. */
+/* Gates go by wall clocks, as --to of other commands does; those of a trace that grows only until messages have told how far these
+ * are apart, since it would be waited for. */
 static void correct_gates(struct live_feed *feed)
 {
-    for (uint32_t i = 0; i < feed->origins; i++) {
+    for (uint32_t i = 0; i < feed->origins && feed->kind == FEED_GROWING; i++) {
         struct gate *gate = feed->gates[i];
         int64_t offset;
         uint64_t error;

@@ -2,6 +2,7 @@
 /* job_session.c: a controller's session: questions, machines, begin and end. See job.h. */
 #include "job/job_private.h"
 
+#include "base/process.h"
 #include <errno.h>
 #include <unistd.h>
 
@@ -197,7 +198,7 @@ int jobs_open(const struct job_options *options, struct jobs **ret_jobs, struct 
     jobs->session = strdup(options->session);
     jobs->used = json_object();
     jobs->reach = json_object();
-    if (readlink("/proc/self/exe", jobs->self, sizeof(jobs->self) - 1) < 0)
+    if (!process_program(getpid(), jobs->self, sizeof(jobs->self)))
         snprintf(jobs->self, sizeof(jobs->self), "dpm");
     const struct remote_options remote = {
         .session = options->session,

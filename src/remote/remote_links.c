@@ -2,6 +2,7 @@
 /* remote_links.c: the connections to the hosts. See remote_links.h. */
 #include "remote/remote_links.h"
 
+#include "base/process.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -126,11 +127,9 @@ static int say_hello(struct remote *remote, struct remote_host *host, struct pro
 static int start_here(struct remote_host *host, struct problem *problem)
 {
     char path[PATH_MAX], quoted[PATH_MAX + 2];
-    ssize_t length = readlink("/proc/self/exe", path, sizeof(path) - 1);
 
-    if (length < 0)
-        return problem_set(problem, -errno, "cannot find the program dpm: %s", strerror(errno));
-    path[length] = '\0';
+    if (!process_program(getpid(), path, sizeof(path)))
+        return problem_set(problem, -ENOENT, "cannot find the program dpm: is /proc mounted?");
     snprintf(quoted, sizeof(quoted), "'%s'", path);
     return remote_shell_start(&host->link->shell, "sh -c 'exec \"$@\"'", host->name, quoted, agent,
                               problem);
