@@ -178,8 +178,8 @@ int filter_process_how(const struct conduct *conduct, const struct filter_proces
         snprintf(end, sizeof(end), "was killed by signal %d", WTERMSIG(status));
     filter_process_says(conduct, process, line);
     bool reason = line[0] != '\0' && strstr(line, STORES) == NULL;
-    snprintf(how, FILTER_LINE_SIZE + 64, "%s%s%s%s", end, reason ? " (" : "", reason ? line : "",
-             reason ? ")" : "");
+    snprintf(how, FILTER_LINE_SIZE + 64, "%s%s%.*s%s", end, reason ? " (" : "",
+             reason ? FILTER_LINE_SIZE - 4 : 0, line, reason ? ")" : "");
     return status;
 }
 
