@@ -40,7 +40,7 @@ try() {
     "$dpm" dump "$name.trace" > dumped
     check "$name: ranks are named" grep -q "mpi rank 0 > rank 1 " dumped
     check "$name: what a collective function waits for is named" grep -q "MPI_Barrier" dumped
-    check_equal "$name: no call is in doubt" 0 "$("$dpm" dump --json "$name.trace" | grep -c '"concurrent"')"
+    check_equal "$name: no call is in doubt" 0 "$("$dpm" dump --json "$name.trace" | grep -c '"older"')"
     for how in replace anybody; do
         # shellcheck disable=SC2086
         "$dpm" run --kinds mpi -o "$how.$name.trace" -- $launch "./messages.$name" $how > out 2> err || fail "$name, $how: it runs" "$(cat err)"

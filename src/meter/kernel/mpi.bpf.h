@@ -376,7 +376,7 @@ static __always_inline uint32_t doubt_of_mpi(void)
     struct mpi_key key = mpi_key_of(bpf_get_current_task_btf());
     const struct mpi_process *process = bpf_map_lookup_elem(&mpi_processes, &key);
 
-    return process == NULL || process->doubtful ? RECORD_CONCURRENT : 0;
+    return process == NULL || process->doubtful ? RECORD_OLDER : 0;
 }
 
 /* Of two threads that take numbers of a path, it is not known whose message MPI took first. `last`: who took the last one. */
@@ -411,6 +411,7 @@ static __always_inline void tell_mpi_waits(struct stream *stream, struct mpi_cal
     tell_mpi(stream, EVENT_RECEIVECALL, path, 0, 0, 0);
     call->awaits = 1;
     call->begin = bpf_ktime_get_ns();
+    call->proc_time = time_used(bpf_get_current_task_btf(), call->begin) & PROC_TIME_MASK;
 }
 
 /* Counts a message to a rank, and records it. */
@@ -856,7 +857,7 @@ static __always_inline void leave_irecv(struct mpi_call *call, struct mpi_reques
 
 /* A call of MPI that passes messages has ended well. Inline: there are few frames. */
 static __always_inline int mpi_has_passed(struct stream *stream, struct mpi_call *call,
-                                     struct task_struct *task, uint32_t function)
+                                          struct task_struct *task, uint32_t function)
 {
     struct ended_look look = {.stream = stream,
                               .call = call}; /* has all keys: there is little stack */
