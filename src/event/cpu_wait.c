@@ -31,7 +31,7 @@ struct no_cpu cpu_wait_take(struct cpu_wait *wait, const struct record *record)
     if (record->header.id == EVENT_BLOCK) {
         uint64_t begin = time - least(record->block.duration, time);
         /* a call of MPI spins: what it had no CPU for made it no longer, as far as records show */
-        if (record->block.system_call == MPI_ANY_CALL)
+        if (block_is_of_mpi(record))
             result.time = least(result.time, begin > wait->time ? begin - wait->time : 0);
         else
             result.of_block = wait->ended > begin ? least(wait->last, wait->ended - begin) : 0;

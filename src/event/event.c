@@ -51,7 +51,8 @@ static const struct event_field queued_fields[] = {
 
 static const struct event_field block_fields[] = {
     U(record, block.system_call, "systemCall", "number of the system call it slept in"),
-    FIELD(record, block.state, FIELD_HEX, "state", "the kernel's task state it slept in"),
+    FIELD(record, block.state, FIELD_HEX, "state",
+          "the kernel's task state it slept in; in MPI: us it spun, times 2, plus 1"),
     {"duration", offsetof(struct record, block.duration_and_object), 6, FIELD_UNSIGNED,
      "ns asleep, ending at time; 2^48 - 1: or more"},
     {"object", offsetof(struct record, block.duration_and_object) + 6, 2, FIELD_UNSIGNED,

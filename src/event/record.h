@@ -23,6 +23,7 @@
 
 /* The kernel side gets these types from a header of its own. */
 #ifndef DPM_KERNEL_SIDE
+#include <stdbool.h>
 #include <stdint.h>
 #endif
 
@@ -291,8 +292,25 @@ struct record {
 };
 
 /* In place of a system call. RECEIVECALL with path 0: a call of MPI that waits for any of several messages. BLOCK: it waited for
- * other processes, in the function that is its object; `state` is how long it spun there, in us of CPU time. */
+ * other processes, in the function that is its object; `state` tells how long it spun there. */
 #define MPI_ANY_CALL 0xfffeu
+
+/* `state` of a BLOCK in MPI: us of CPU time that it spun, above bit 0, which is that of an interruptible sleep. */
+static inline __attribute__((always_inline)) uint32_t block_state_of_spinning(uint64_t us)
+{
+    return (uint32_t)((us < 0x7fffffff ? us : 0x7fffffff) << 1 | 1);
+}
+
+static inline bool block_is_of_mpi(const struct record *record)
+{
+    return record->header.id == EVENT_BLOCK && record->block.system_call == MPI_ANY_CALL;
+}
+
+/* Of a BLOCK in MPI: ns of CPU time. */
+static inline uint64_t block_spun(const struct record *record)
+{
+    return (record->block.state >> 1) * 1000ull;
+}
 
 /* The time limit of a call, in 16 bits, not more than it is: ms, or from LIMIT_SECONDS on seconds. */
 #define LIMIT_NOT_KNOWN 0u

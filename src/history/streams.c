@@ -273,6 +273,10 @@ static void note_spinning(const struct history *history, struct stream *stream,
         stream->spins = stream->spins || any_call(record) == MPI_ANY_CALL;
         return;
     }
+    if (block_is_of_mpi(record) || id == EVENT_LOST || id == EVENT_DISCARDED) {
+        stream->spins = false; /* the call has ended, without a message, or its end may be lost */
+        return;
+    }
     if (id != EVENT_SEND && id != EVENT_SENDCALL && id != EVENT_RECEIVE && id != EVENT_RECEIVECALL)
         return;
     const struct path_record *path =
@@ -290,10 +294,10 @@ static uint64_t working_time(const struct history *history, struct stream *strea
 
     if (!history->has_mpi)
         return now;
-    if (stream->spins)
+    if (block_is_of_mpi(record))
+        stream->spun += block_spun(record) < used ? block_spun(record) : used;
+    else if (stream->spins)
         stream->spun += used;
-    else if (record->header.id == EVENT_BLOCK && record->block.system_call == MPI_ANY_CALL)
-        stream->spun += record->block.state * 1000ull < used ? record->block.state * 1000ull : used;
     note_spinning(history, stream, record);
     return now - stream->spun;
 }

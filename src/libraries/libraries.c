@@ -21,32 +21,73 @@ static const struct library_probe hotspot[] = {
         "PMPI_" name, "mpi_ends", number, .at_return = true                                        \
     }
 
-#define MPI_CALLS(of)                                                                              \
-    MPI_CALL("Send", MPI_SEND | of), MPI_CALL("Bsend", MPI_SEND | of),                             \
-        MPI_CALL("Ssend", MPI_SEND | of), MPI_CALL("Rsend", MPI_SEND | of),                        \
-        MPI_CALL("Isend", MPI_ISEND | of), MPI_CALL("Ibsend", MPI_ISEND | of),                     \
-        MPI_CALL("Issend", MPI_ISEND | of), MPI_CALL("Irsend", MPI_ISEND | of),                    \
-        MPI_CALL("Recv", MPI_RECV | of), MPI_CALL("Irecv", MPI_IRECV | of),                        \
-        MPI_CALL("Sendrecv", MPI_SENDRECV | of), MPI_CALL("Wait", MPI_WAIT | of),                  \
-        MPI_CALL("Waitall", MPI_WAITALL | of), MPI_CALL("Waitany", MPI_WAITANY | of),              \
-        MPI_CALL("Waitsome", MPI_WAITSOME | of), MPI_CALL("Test", MPI_TEST | of),                  \
-        MPI_CALL("Testall", MPI_TESTALL | of), MPI_CALL("Testany", MPI_TESTANY | of),              \
-        MPI_CALL("Testsome", MPI_TESTSOME | of),                                                   \
-        {"PMPI_Finalize", "mpi_begins", MPI_FINALIZE | of},
+#define MPI_WAITS(name, number) MPI_CALL(#name, number),
 
-#define MPI_WAITS(name, number)          MPI_CALL(#name, number),
-#define MPI_WAITS_OF_MPICH(name, number) MPI_CALL(#name, number | MPI_OF_MPICH),
+/* And its form with large counts. */
+#define MPI_NOT_COUNTED(name)                                                                      \
+    {"PMPI_" name, "mpi_begins", MPI_UNCOUNTED},                                                   \
+    {                                                                                              \
+        "PMPI_" name "_c", "mpi_begins", MPI_UNCOUNTED                                             \
+    }
+#define MPI_LARGE(name)                                                                            \
+    {                                                                                              \
+        "PMPI_" name "_c", "mpi_begins", MPI_UNCOUNTED                                             \
+    }
 
-static const struct library_probe open_mpi[] = {MPI_CALLS(0) MPI_WAITING(MPI_WAITS)};
-static const struct library_probe mpich[] = {MPI_CALLS(MPI_OF_MPICH)
-                                                 MPI_WAITING(MPI_WAITS_OF_MPICH)};
+static const struct library_probe mpi[] = {
+    MPI_CALL("Send", MPI_SEND),
+    MPI_CALL("Bsend", MPI_SEND),
+    MPI_CALL("Ssend", MPI_SEND),
+    MPI_CALL("Rsend", MPI_SEND),
+    MPI_CALL("Isend", MPI_ISEND),
+    MPI_CALL("Ibsend", MPI_ISEND),
+    MPI_CALL("Issend", MPI_ISEND),
+    MPI_CALL("Irsend", MPI_ISEND),
+    MPI_CALL("Recv", MPI_RECV),
+    MPI_CALL("Irecv", MPI_IRECV),
+    MPI_CALL("Sendrecv", MPI_SENDRECV),
+    MPI_CALL("Wait", MPI_WAIT),
+    MPI_CALL("Waitall", MPI_WAITALL),
+    MPI_CALL("Waitany", MPI_WAITANY),
+    MPI_CALL("Waitsome", MPI_WAITSOME),
+    MPI_CALL("Test", MPI_TEST),
+    MPI_CALL("Testall", MPI_TESTALL),
+    MPI_CALL("Testany", MPI_TESTANY),
+    MPI_CALL("Testsome", MPI_TESTSOME),
+    MPI_WAITING(MPI_WAITS){"PMPI_Finalize", "mpi_begins", MPI_FINALIZE},
+    MPI_LARGE("Send"),
+    MPI_LARGE("Bsend"),
+    MPI_LARGE("Ssend"),
+    MPI_LARGE("Rsend"),
+    MPI_LARGE("Isend"),
+    MPI_LARGE("Ibsend"),
+    MPI_LARGE("Issend"),
+    MPI_LARGE("Irsend"),
+    MPI_LARGE("Recv"),
+    MPI_LARGE("Irecv"),
+    MPI_LARGE("Sendrecv"),
+    MPI_NOT_COUNTED("Sendrecv_replace"),
+    MPI_NOT_COUNTED("Isendrecv"),
+    MPI_NOT_COUNTED("Isendrecv_replace"),
+    MPI_NOT_COUNTED("Mrecv"),
+    MPI_NOT_COUNTED("Imrecv"),
+    MPI_NOT_COUNTED("Send_init"),
+    MPI_NOT_COUNTED("Bsend_init"),
+    MPI_NOT_COUNTED("Ssend_init"),
+    MPI_NOT_COUNTED("Rsend_init"),
+    MPI_NOT_COUNTED("Recv_init"),
+    {"PMPI_Cancel", "mpi_begins", MPI_UNCOUNTED},
+    {"PMPI_Request_free", "mpi_begins", MPI_UNCOUNTED},
+    /* last: whoever is seen to begin has all his calls seen */
+    {"PMPI_Init", "mpi_begins", MPI_INIT},
+    {"PMPI_Init_thread", "mpi_begins", MPI_INIT},
+};
 
 /* The first that fits counts. */
 static const struct library libraries[] = {
-    {"libmpich.so", LIBRARY_MPI, mpich, ARRAY_SIZE(mpich)},
-    {"libmpi.so.12", LIBRARY_MPI, mpich, ARRAY_SIZE(mpich)},
-    {"libmpi.so", LIBRARY_MPI, open_mpi, ARRAY_SIZE(open_mpi)},
-    {"libjvm.so", LIBRARY_SENSORS, hotspot, ARRAY_SIZE(hotspot)},
+    {"libmpi.so", LIBRARY_MPI, mpi, ARRAY_SIZE(mpi), "ompi_mpi_comm_world", MPI_OF_MPICH},
+    {"libmpich.so", LIBRARY_MPI, mpi, ARRAY_SIZE(mpi), "ompi_mpi_comm_world", MPI_OF_MPICH},
+    {"libjvm.so", LIBRARY_SENSORS, hotspot, ARRAY_SIZE(hotspot), NULL, 0},
 };
 
 static const char *const usual_files[] = {

@@ -36,6 +36,9 @@ struct library {
     enum library_wish wish;
     const struct library_probe *probes;
     size_t count;
+    const char *mark; /* a variable that it exports; NULL: any */
+    uint32_t
+        without_mark; /* bits that are added to numbers if it does not: it is another library of this name */
 };
 
 /* Where libraries usually are whose first call must not be missed: patterns of glob(7), NULL after the last. */
@@ -48,13 +51,15 @@ const struct library *libraries_of_file(const char *path, unsigned wishes);
 
 struct library_place {
     const struct library_probe *probe;
+    uint32_t number;    /* that of the probe, and bits of the library */
     uint64_t offset;    /* in the file */
     uint64_t semaphore; /* offset of a counter that shows the library that someone looks; 0: none */
 };
 
-/* Finds the probes of a library in its file: any number of places for each. Returns how many were written, 0 if the
- * file has none of them, or a negative errno: -ENOEXEC: it is not a 64-bit ELF file for this processor. Reads with
- * pread(2), some MiB at most. */
+/* Finds the probes of a library in its file: any number of places for each, no two equal, in the order of the table. Returns
+ * how many were written, 0 if the file has none of them, or a negative errno: -ENOEXEC: it is not a 64-bit ELF file for
+ * this processor, or larger tables than are read. Reads with pread(2), 64 MiB at most, and the first symbol table and
+ * section of notes only. */
 int libraries_find_places(const struct library *library, int file,
                           struct library_place ret_places[LIBRARY_PLACES_MOST]);
 

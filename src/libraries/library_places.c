@@ -18,12 +18,13 @@
 
 #define SECTIONS_MOST 4096u
 #define SEGMENTS_MOST 256u
-#define SECTION_BYTES (32u << 20) /* larger ones are not read */
+#define BYTES_MOST    (64u << 20) /* of one file that are read */
 
 #define NOTE_OF_PROBE 3
 
 struct elf_file {
     int file;
+    uint64_t unread; /* bytes that may still be read */
     Elf64_Ehdr header;
     Elf64_Shdr *sections;
     Elf64_Phdr *segments;
@@ -34,26 +35,28 @@ struct elf_file {
 
 struct finding_places {
     const struct library *library;
-    const struct elf_file *elf;
+    struct elf_file *elf;
     struct library_place *places;
     int count;
+    bool marked; /* it exports the library's mark */
 };
 
 /* ---- reading ---- */
 
 /* Reads `size` bytes; the caller frees them. A byte of 0 follows them, so that any text ends. NULL: -ENOMEM or -ENOEXEC. */
-static void *read_bytes(int file, uint64_t offset, uint64_t size, int *ret_error)
+static void *read_bytes(struct elf_file *elf, uint64_t offset, uint64_t size, int *ret_error)
 {
     *ret_error = -ENOEXEC;
-    if (size == 0 || size > SECTION_BYTES || offset > INT64_MAX - size)
+    if (size == 0 || size > elf->unread || offset > INT64_MAX - size)
         return NULL;
+    elf->unread -= size;
     char *bytes = malloc(size + 1);
     if (bytes == NULL) {
         *ret_error = -ENOMEM;
         return NULL;
     }
     bytes[size] = '\0';
-    if (pread(file, bytes, size, (off_t)offset) == (ssize_t)size) {
+    if (pread(elf->file, bytes, size, (off_t)offset) == (ssize_t)size) {
         *ret_error = 0;
         return bytes;
     }
@@ -77,21 +80,21 @@ static const char *section_name(const struct elf_file *elf, const Elf64_Shdr *se
 
 static int open_elf(int file, struct elf_file *ret_elf)
 {
-    struct elf_file elf = {.file = file};
+    struct elf_file elf = {.file = file, .unread = BYTES_MOST};
     int result;
 
     if (pread(file, &elf.header, sizeof(elf.header), 0) != sizeof(elf.header) ||
         !is_for_us(&elf.header))
         return -ENOEXEC;
-    elf.sections = read_bytes(file, elf.header.e_shoff,
+    elf.sections = read_bytes(&elf, elf.header.e_shoff,
                               (uint64_t)elf.header.e_shnum * sizeof(Elf64_Shdr), &result);
     if (result == 0)
-        elf.segments = read_bytes(file, elf.header.e_phoff,
+        elf.segments = read_bytes(&elf, elf.header.e_phoff,
                                   (uint64_t)elf.header.e_phnum * sizeof(Elf64_Phdr), &result);
     if (result == 0) {
         const Elf64_Shdr *names = &elf.sections[elf.header.e_shstrndx];
         elf.names_size = names->sh_size;
-        elf.names = read_bytes(file, names->sh_offset, names->sh_size, &result);
+        elf.names = read_bytes(&elf, names->sh_offset, names->sh_size, &result);
     }
     for (unsigned i = 0; result == 0 && i < elf.header.e_shnum; i++)
         if (strcmp(section_name(&elf, &elf.sections[i]), ".stapsdt.base") == 0)
@@ -195,48 +198,98 @@ static void read_notes(struct finding_places *finding, const char *notes, size_t
 static void read_functions(struct finding_places *finding, const Elf64_Sym *symbols, size_t count,
                            const char *names, size_t names_size)
 {
-    for (size_t i = 0; i < count; i++)
-        if (ELF64_ST_TYPE(symbols[i].st_info) == STT_FUNC && symbols[i].st_shndx != SHN_UNDEF &&
-            symbols[i].st_name < names_size)
-            add_place(finding, names + symbols[i].st_name, symbols[i].st_value, 0);
+    const char *mark = finding->library->mark;
+
+    for (size_t i = 0; i < count; i++) {
+        if (symbols[i].st_shndx == SHN_UNDEF || symbols[i].st_name >= names_size)
+            continue;
+        const char *name = names + symbols[i].st_name;
+        if (ELF64_ST_TYPE(symbols[i].st_info) == STT_FUNC)
+            add_place(finding, name, symbols[i].st_value, 0);
+        else if (mark != NULL && strcmp(name, mark) == 0)
+            finding->marked = true;
+    }
 }
 
 /* ---- all ---- */
 
-static int read_section(struct finding_places *finding, const Elf64_Shdr *section)
+static int read_symbols(struct finding_places *finding, const Elf64_Shdr *section)
 {
-    const struct elf_file *elf = finding->elf;
+    struct elf_file *elf = finding->elf;
     int result;
 
-    if (section->sh_type != SHT_DYNSYM &&
-        (section->sh_type != SHT_NOTE || strcmp(section_name(elf, section), ".note.stapsdt") != 0))
-        return 0;
-    if (section->sh_type == SHT_DYNSYM && section->sh_link >= elf->header.e_shnum)
+    if (section->sh_link >= elf->header.e_shnum)
         return -ENOEXEC;
-    char *bytes = read_bytes(elf->file, section->sh_offset, section->sh_size, &result);
-    if (bytes != NULL && section->sh_type == SHT_NOTE)
-        read_notes(finding, bytes, section->sh_size);
-    if (bytes != NULL && section->sh_type == SHT_DYNSYM) {
-        const Elf64_Shdr *of = &elf->sections[section->sh_link];
-        char *names = read_bytes(elf->file, of->sh_offset, of->sh_size, &result);
-        if (names != NULL)
-            read_functions(finding, (const Elf64_Sym *)(const void *)bytes,
-                           section->sh_size / sizeof(Elf64_Sym), names, of->sh_size);
-        free(names);
-    }
-    free(bytes);
+    const Elf64_Shdr *of = &elf->sections[section->sh_link];
+    void *symbols = read_bytes(elf, section->sh_offset, section->sh_size, &result);
+    char *names = symbols == NULL ? NULL : read_bytes(elf, of->sh_offset, of->sh_size, &result);
+    if (names != NULL)
+        read_functions(finding, symbols, section->sh_size / sizeof(Elf64_Sym), names, of->sh_size);
+    free(names);
+    free(symbols);
     return result;
+}
+
+static int read_note_section(struct finding_places *finding, const Elf64_Shdr *section)
+{
+    int result;
+    char *notes = read_bytes(finding->elf, section->sh_offset, section->sh_size, &result);
+
+    if (notes != NULL)
+        read_notes(finding, notes, section->sh_size);
+    free(notes);
+    return result;
+}
+
+static int read_sections(struct finding_places *finding)
+{
+    const struct elf_file *elf = finding->elf;
+    bool symbols = false, notes = false;
+    int result = 0;
+
+    for (unsigned i = 0; result == 0 && i < elf->header.e_shnum; i++) {
+        const Elf64_Shdr *section = &elf->sections[i];
+        if (section->sh_type == SHT_DYNSYM && !symbols) {
+            symbols = true;
+            result = read_symbols(finding, section);
+        } else if (section->sh_type == SHT_NOTE && !notes &&
+                   strcmp(section_name(elf, section), ".note.stapsdt") == 0) {
+            notes = true;
+            result = read_note_section(finding, section);
+        }
+    }
+    return result;
+}
+
+static int compare_places(const void *a, const void *b)
+{
+    const struct library_place *first = a, *second = b;
+
+    if (first->probe != second->probe)
+        return first->probe < second->probe ? -1 : 1;
+    return (first->offset > second->offset) - (first->offset < second->offset);
 }
 
 int libraries_find_places(const struct library *library, int file,
                           struct library_place ret_places[LIBRARY_PLACES_MOST])
 {
     struct elf_file elf = {0};
-    struct finding_places finding = {library, &elf, ret_places, 0};
-    int result = open_elf(file, &elf);
+    struct finding_places finding = {library, &elf, ret_places, 0, library->mark == NULL};
+    int result = open_elf(file, &elf), count = 0;
 
-    for (unsigned i = 0; result == 0 && i < elf.header.e_shnum; i++)
-        result = read_section(&finding, &elf.sections[i]);
+    if (result == 0)
+        result = read_sections(&finding);
     close_elf(&elf);
-    return result < 0 ? result : finding.count;
+    if (result < 0)
+        return result;
+    qsort(ret_places, (size_t)finding.count, sizeof(*ret_places), compare_places);
+    for (int i = 0; i < finding.count; i++) {
+        if (count > 0 && compare_places(&ret_places[count - 1], &ret_places[i]) == 0)
+            continue;
+        ret_places[count] = ret_places[i];
+        ret_places[count].number =
+            ret_places[i].probe->number | (finding.marked ? 0 : library->without_mark);
+        count++;
+    }
+    return count;
 }

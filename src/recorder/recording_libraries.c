@@ -104,7 +104,7 @@ static void probe_places(struct recording *recording, const struct library *libr
                                           .offset = places[i].offset,
                                           .semaphore = places[i].semaphore,
                                           .program = places[i].probe->program,
-                                          .cookie = places[i].probe->number,
+                                          .cookie = places[i].number,
                                           .at_return = places[i].probe->at_return};
         if (recording->meter->probe(recording->meter, &probe, &problem) == 0)
             recording->probes++;

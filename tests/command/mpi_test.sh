@@ -40,6 +40,16 @@ try() {
     "$dpm" dump "$name.trace" > dumped
     check "$name: ranks are named" grep -q "mpi rank 0 > rank 1 " dumped
     check "$name: what a collective function waits for is named" grep -q "MPI_Barrier" dumped
+    check_equal "$name: no call is in doubt" 0 "$("$dpm" dump --json "$name.trace" | grep -c '"older"')"
+    for how in replace anybody; do
+        # shellcheck disable=SC2086
+        "$dpm" run --kinds mpi -o "$how.$name.trace" -- $launch "./messages.$name" $how > out 2> err || fail "$name, $how: it runs" "$(cat err)"
+        "$dpm" stats "$how.$name.trace" > stats
+        check "$name, $how: what follows a message that is not recorded is not exact" grep -q "^Matched receives: .*inferred" stats
+    done
+    "$dpm" dump --type block "anybody.$name.trace" > dumped
+    check "$name: a receive that is not recorded ends in a BLOCK" grep -q "MPI_Recv, of which it spun" dumped
+    check_equal "$name: ... of each rank but the sender" 2 "$(grep -c MPI_Recv dumped)"
     check_equal "$name: paths end" "$("$dpm" dump --json --type path "$name.trace" | jq -s length)" \
         "$("$dpm" dump --json --type destroypath "$name.trace" | jq -s length)"
 }

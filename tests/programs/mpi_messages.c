@@ -2,10 +2,12 @@
 /*
  * mpi_messages.c: a program of MPI whose messages its own PMPI wrapper counts (mpi_test.sh compiles it with each MPI): blocking
  * and not, large and small, of several tags, received from anybody, polled for, waited for one by one. Each rank writes
- * truth.RANK: messages sent and their bytes, received and their bytes.
+ * truth.RANK: messages sent and their bytes, received and their bytes. With an argument, ranks first pass messages that are
+ * not recorded: "replace", by MPI_Sendrecv_replace; "anybody", received without a status.
  */
 #include <mpi.h>
 #include <stdio.h>
+#include <string.h>
 
 static long sent, sent_bytes, received, received_bytes;
 
@@ -121,6 +123,23 @@ static void any_of_two(void)
     }
 }
 
+/* On the path of the halo's first tag. */
+static void unrecorded(const char *how)
+{
+    int number = rank;
+    MPI_Status status;
+
+    if (strcmp(how, "replace") == 0) {
+        MPI_Sendrecv_replace(&number, 1, MPI_INT, next, 1, before, 1, MPI_COMM_WORLD, &status);
+        return;
+    }
+    for (int to = 0; to < size; to++)
+        if (rank == 0 && to != 0)
+            MPI_Send(&number, 1, MPI_INT, to, 1, MPI_COMM_WORLD);
+    if (rank != 0)
+        MPI_Recv(&number, 1, MPI_INT, MPI_ANY_SOURCE, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
 int main(int argc, char **argv)
 {
     char name[32];
@@ -130,6 +149,10 @@ int main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     next = (rank + 1) % size;
     before = (rank + size - 1) % size;
+    if (argc > 1) {
+        unrecorded(argv[1]);
+        MPI_Barrier(MPI_COMM_WORLD); /* else what follows is taken from anybody, too */
+    }
     for (int i = 0; i < 20; i++)
         halo();
     for (int i = 0; i < 10; i++)

@@ -45,7 +45,33 @@ like: 7[0-9]% +50.0 ms +1 rank\[100\] +MPI, for other ranks MPI_Barrier
 $ dpm report trace
 says: waited in MPI for other ranks
 
+== a receive ends without a message that is recorded: what follows is computing, and no wait
+process rank launched
+10 times
+    rank spins 10ms in MPI_Recv
+    rank computes 40ms
+end
+rank ends
+$ dpm why trace
+like: 80% +400 ms +10 rank\[100\] computing
+like: 20% +100 ms +10 rank\[100\] +MPI, for other ranks MPI
+$ dpm dump trace
+says: of which it spun 10.0 ms of CPU time
+never: task state
+$ dpm parallelism --json trace
+jq: [.. | objects | .T_ns? // empty] | length > 0 and all(. > 0.39e9 and . < 0.51e9)
+
+== the same next to a collective function: what that spun is no work either
+process rank launched
+rank spins 10ms in MPI_Waitany
+rank spins 10ms in MPI_Waitsome
+rank computes 80ms
+rank ends
+$ dpm why trace
+like: 80% +80.0 ms +1 rank\[100\] computing
+
 == a job of MPI without records of its messages: the report says so, and what would record them
+machine vm leaving-out mpi
 process mpirun.mpich launched
 process rank created by mpirun.mpich
 rank computes 10ms
@@ -54,3 +80,14 @@ mpirun.mpich waits for rank
 mpirun.mpich ends
 $ dpm stats trace
 says: This is a job of MPI, and messages between its ranks are not recorded: those on one machine go through shared memory. --kinds all,mpi records them (with the kernel meter).
+
+== the same, but they were among the kinds: it does not advise what was done
+process mpirun.mpich launched
+process rank created by mpirun.mpich
+rank computes 10ms
+rank ends
+mpirun.mpich waits for rank
+mpirun.mpich ends
+$ dpm stats trace
+says: This is a job of MPI, and no message between its ranks was recorded, although --kinds mpi was given: MPI in dpm-meter(7) says of which none are.
+never: records them (with the kernel meter)

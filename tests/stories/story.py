@@ -37,6 +37,7 @@ Words of a line after the first two may stand in any order. T is a thread or pro
   what
      T computes D
      T idles D; T idles until D               its clock moves on, without a record
+     T spins D in MPI_Recv                    or another function of MPI that receives, and nothing that is recorded
      T lacks a CPU for D                      it is runnable, and others run
      T is stopped for D
      T sleeps D in CALL [on OBJECT] [late D] [uninterruptible] [limit]    BLOCK; late: it is runnable so long before it runs.
@@ -707,6 +708,13 @@ class Story:
                 thread.now = max(thread.now, duration(words.words.pop(0)))
             else:
                 thread.now += duration(words.words.pop(0))
+        elif verb == "spins":
+            time = duration(words.words.pop(0))
+            thread.record("RECEIVECALL", path=0, offset=CALLS["MPI"] | ENDLESS << 16)
+            thread.now += time
+            thread.cpu += time
+            thread.record("BLOCK", systemCall=CALLS["MPI"], state=time // 1000 << 1 | 1, duration=time,
+                          object=self.object(thread, "mpi:" + words.option("in")))
         elif verb == "lacks":
             time = duration(words.words.pop())
             del words.words[:]

@@ -187,6 +187,8 @@ enum elapsed_kind elapsed_unexplained_of_any(const struct elapsed_analysis *anal
                                              const struct history_event *event,
                                              const struct interval *interval)
 {
+    if (thread->call == MPI_ANY_CALL)
+        return ELAPSED_MPI;
     if (thread->connected != 0 || elapsed_is_reply_to_connect(analysis, thread, event))
         return ELAPSED_CONNECT;
     if (thread->accepted != 0)

@@ -267,6 +267,8 @@ static void add_meter(struct communication *result, const struct statistics_orig
 {
     result->kinds_left_out |= origin->recorded.kinds_left_out & METER_ALL_KINDS;
     result->kinds_partly |= recorded_kinds_partly(&origin->recorded) & METER_ALL_KINDS;
+    result->mpi_recorded = result->mpi_recorded || (origin->recorded.known &&
+                                                    !(origin->recorded.kinds_left_out & METER_MPI));
     result->unmetered |= origin->recorded.unmetered;
     result->has_rules = result->has_rules || origin->recorded.rules > 0;
     if (origin->recorded.known) {

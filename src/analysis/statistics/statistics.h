@@ -367,6 +367,7 @@ struct communication {
     uint64_t flags_left_out; /* the same, of METER_EVENT_FLAGS */
     uint32_t kinds_partly;   /* of these, those that were metered for some process at some time */
     uint64_t flags_partly;   /* of these, those that were metered for some process at some time */
+    bool mpi_recorded;       /* by some recording, all the time */
     uint32_t
         unmetered; /* 1 << enum unmetered_kind: sockets in use whose messages no meter records */
     uint32_t traces_of_ptrace; /* recordings made by the ptrace meter */

@@ -12,7 +12,8 @@
  * path from the status, if the program asks for that.
  *
  * Messages go through shared memory, and a receiver spins: so the wait is between RECEIVECALL, at the entry, and RECEIVE, at the
- * end. Only MPI_COMM_WORLD is known: ranks are those of the environment.
+ * end; or BLOCK, if the call ends without a message that can be recorded. Only MPI_COMM_WORLD is known: ranks are those of the
+ * environment.
  */
 #ifndef DPM_MPI_BPF_H
 #define DPM_MPI_BPF_H
@@ -45,8 +46,11 @@ struct mpi_process {
     uint64_t job; /* a hash; 0: it has no rank */
     uint32_t rank;
     uint32_t looked; /* at its environment */
-    uint64_t world;  /* Open MPI: address of MPI_COMM_WORLD; 0: not seen yet ... */
-    uint64_t other;  /* ... and of the last other communicator */
+    /* not all its messages are counted, or two threads may have taken each other's numbers: edges are inferred */
+    uint32_t doubtful;
+    uint32_t unused;
+    uint64_t world; /* Open MPI: address of MPI_COMM_WORLD; 0: not seen yet ... */
+    uint64_t other; /* ... and of the last other communicator */
 };
 
 struct mpi_path_key {
@@ -60,6 +64,8 @@ struct mpi_path {
     uint32_t sent;   /* messages ... */
     uint32_t received;
     uint32_t unused;
+    uint32_t sender; /* thread that has sent the last message ... */
+    uint32_t receiver;
 };
 
 struct mpi_request_key {
@@ -86,7 +92,8 @@ struct mpi_call {
     uint32_t count;    /* of these */
     uint32_t statuses; /* 1: a status for each request; 2: for each that has ended */
     struct mpi_receive receive;
-    uint32_t send_path, send_number, send_bytes, unused;
+    uint32_t send_path, send_number, send_bytes;
+    uint32_t awaits;                      /* its RECEIVECALL is written, and no RECEIVE yet */
     uint64_t proc_time;                   /* at `begin` */
     uint64_t requests[MPI_MOST_REQUESTS]; /* before the call */
 };
@@ -239,12 +246,14 @@ static __noinline int look_at_environment(struct mpi_process *process)
     return 0;
 }
 
-static __always_inline struct mpi_process *mpi_process_of(const struct mpi_key *key)
+/* Whoever is not seen to initialize MPI has passed messages that nobody has counted. */
+static __always_inline struct mpi_process *mpi_process_of(const struct mpi_key *key,
+                                                          uint32_t function)
 {
     struct mpi_process *process = bpf_map_lookup_elem(&mpi_processes, key);
 
     if (process == NULL) {
-        struct mpi_process fresh = {};
+        struct mpi_process fresh = {.doubtful = function != MPI_INIT};
         bpf_map_update_elem(&mpi_processes, key, &fresh, BPF_NOEXIST);
         process = bpf_map_lookup_elem(&mpi_processes, key);
         if (process == NULL)
@@ -362,14 +371,22 @@ __noinline uint32_t mpi_path_number(struct stream *stream, struct mpi_path *path
 
 /* ---- records ---- */
 
-/* Of a process that was running when the metering began, messages were in flight, which shift all numbers. */
 static __always_inline uint32_t doubt_of_mpi(void)
 {
-    struct task_struct *task = bpf_get_current_task_btf();
+    struct mpi_key key = mpi_key_of(bpf_get_current_task_btf());
+    const struct mpi_process *process = bpf_map_lookup_elem(&mpi_processes, &key);
 
-    return begun_at != 0 && BPF_CORE_READ(task, group_leader, start_time) < begun_at
-               ? RECORD_CONCURRENT
-               : 0;
+    return process == NULL || process->doubtful ? RECORD_OLDER : 0;
+}
+
+/* Of two threads that take numbers of a path, it is not known whose message MPI took first. `last`: who took the last one. */
+static __always_inline void note_thread_of_path(struct mpi_process *process, uint32_t *last)
+{
+    uint32_t thread = (uint32_t)bpf_get_current_pid_tgid();
+
+    if (*last != 0 && *last != thread)
+        process->doubtful = 1;
+    *last = thread;
 }
 
 static __always_inline void tell_mpi(struct stream *stream, uint32_t id, uint32_t path,
@@ -388,6 +405,15 @@ static __always_inline void tell_mpi(struct stream *stream, uint32_t id, uint32_
     write_message(stream, id, message);
 }
 
+static __always_inline void tell_mpi_waits(struct stream *stream, struct mpi_call *call,
+                                           uint32_t path)
+{
+    tell_mpi(stream, EVENT_RECEIVECALL, path, 0, 0, 0);
+    call->awaits = 1;
+    call->begin = bpf_ktime_get_ns();
+    call->proc_time = time_used(bpf_get_current_task_btf(), call->begin) & PROC_TIME_MASK;
+}
+
 /* Counts a message to a rank, and records it. */
 static __noinline int mpi_send(struct stream *stream, struct mpi_process *process,
                                struct mpi_path_key *key, struct mpi_call *call)
@@ -401,6 +427,7 @@ static __noinline int mpi_send(struct stream *stream, struct mpi_process *proces
     path = mpi_path_with(key);
     if (path == NULL)
         return 0;
+    note_thread_of_path(process, &path->sender);
     call->send_number = __sync_fetch_and_add(&path->sent, 1);
     call->send_path = mpi_path_number(stream, path, process, key->peer, key->tag);
     return 1;
@@ -421,6 +448,7 @@ static __always_inline int mpi_post(struct stream *stream, struct mpi_process *p
     path = mpi_path_with(key);
     if (path == NULL)
         return 0;
+    note_thread_of_path(process, &path->receiver);
     receive->number = __sync_fetch_and_add(&path->received, 1);
     receive->path = mpi_path_number(stream, path, process, key->peer, key->tag);
     return 1;
@@ -456,8 +484,10 @@ static __always_inline int mpi_received(struct stream *stream, struct mpi_proces
         mpi_post(stream, process, key, receive);
     if (receive->path == 0) {
         __sync_fetch_and_add(&mpi_unknown_sources, 1);
+        process->doubtful = 1;
         return 0;
     }
+    call->awaits = 0;
     tell_mpi(stream, EVENT_RECEIVE, receive->path, receive->number, receive->bytes, 0);
     return 0;
 }
@@ -483,7 +513,7 @@ static __noinline int mpi_send_waited(struct stream *stream, const struct mpi_ca
     return 0;
 }
 
-/* BLOCK: it waited for other processes, in a function without messages of its own; and how long it spun there. */
+/* BLOCK: it waited for other processes, in a function without messages that are recorded; and how long it spun there. */
 static __noinline int mpi_has_blocked(struct stream *stream, const struct mpi_call *call,
                                       uint32_t function)
 {
@@ -500,7 +530,7 @@ static __noinline int mpi_has_blocked(struct stream *stream, const struct mpi_ca
         return 0;
     spun = proc_time_used(call->proc_time, record_proc_time(&record->header)) / 1000;
     record->block.system_call = MPI_ANY_CALL;
-    record->block.state = spun > 0xffffffff ? 0xffffffff : spun;
+    record->block.state = block_state_of_spinning(spun);
     record->block.duration_and_object = ((now - call->begin) & BLOCK_LONGEST) | (uint64_t)object
                                                                                     << 48;
     submit(record);
@@ -606,7 +636,7 @@ static __noinline int enter_wait(struct stream *stream, struct mpi_call *call,
     look.key.process = *process;
     bpf_loop(MPI_MOST_REQUESTS, look_at_request, &look, 0);
     if (waits && look.receives > 0)
-        tell_mpi(stream, EVENT_RECEIVECALL, look.receives == 1 ? look.path : 0, 0, 0, 0);
+        tell_mpi_waits(stream, call, look.receives == 1 ? look.path : 0);
     if (look.receives == 0)
         call->function = MPI_NO_FUNCTION;
     return 0;
@@ -614,36 +644,44 @@ static __noinline int enter_wait(struct stream *stream, struct mpi_call *call,
 
 static __always_inline void take_requests(struct mpi_call *call, const struct pt_regs *registers)
 {
+    uint64_t first = registers->di, second = registers->si, third = registers->dx;
+    uint64_t fourth = registers->cx, fifth = registers->r8;
+
+    /* else the compiler selects a register's address, and verifiers refuse that */
+    barrier_var(second);
+    barrier_var(third);
+    barrier_var(fourth);
+    barrier_var(fifth);
     call->count = 1;
-    call->request = registers->di;
+    call->request = first;
     call->statuses = 0;
     switch (call->function) {
     case MPI_WAIT:
-        call->status = registers->si;
+        call->status = second;
         return;
     case MPI_TEST:
-        call->status = registers->dx;
+        call->status = third;
         return;
     }
-    call->count = registers->di;
-    call->request = registers->si;
+    call->count = first;
+    call->request = second;
     switch (call->function) {
     case MPI_WAITALL:
-        call->status = registers->dx;
+        call->status = third;
         call->statuses = 1;
         return;
     case MPI_TESTALL:
-        call->status = registers->cx;
+        call->status = fourth;
         call->statuses = 1;
         return;
     case MPI_WAITANY:
-        call->status = registers->cx;
+        call->status = fourth;
         return;
     case MPI_TESTANY:
-        call->status = registers->r8;
+        call->status = fifth;
         return;
     default:
-        call->status = registers->r8;
+        call->status = fifth;
         call->statuses = 2;
     }
 }
@@ -652,6 +690,17 @@ static __always_inline bool has_communicator(uint32_t function)
 {
     return function == MPI_SEND || function == MPI_ISEND || function == MPI_RECV ||
            function == MPI_IRECV || function == MPI_SENDRECV;
+}
+
+static __always_inline bool makes_request(uint32_t function)
+{
+    return function == MPI_ISEND || function == MPI_IRECV;
+}
+
+/* A call whose message is not recorded. Its request has to be known not to be one of a receive. */
+static __always_inline void pass_over(struct mpi_call *call)
+{
+    call->function = makes_request(call->function) ? MPI_ISEND : MPI_NO_FUNCTION;
 }
 
 static __always_inline void enter_messages(struct stream *stream, struct mpi_process *process,
@@ -677,18 +726,16 @@ static __always_inline void enter_messages(struct stream *stream, struct mpi_pro
         }
         break;
     default:
-        if (call->function == MPI_IRECV)
-            call->request = on_stack(registers, 0);
-        else
+        if (call->function != MPI_IRECV)
             call->status = status_at(on_stack(registers, 0), call->mpich);
         if (!begin_receive(call, registers->cx, registers->r8, registers->si, registers->dx)) {
-            call->function = MPI_NO_FUNCTION;
+            pass_over(call);
             return;
         }
     }
     mpi_post(stream, process, key, receive);
     if (call->function != MPI_IRECV)
-        tell_mpi(stream, EVENT_RECEIVECALL, receive->path, 0, 0, 0);
+        tell_mpi_waits(stream, call, receive->path);
 }
 
 SEC("uprobe")
@@ -707,16 +754,20 @@ int mpi_begins(struct pt_regs *registers)
     if (call == NULL)
         return 0;
     key.process = mpi_key_of(task);
-    process = mpi_process_of(&key.process);
-    call->function = MPI_NO_FUNCTION;
-    if (process == NULL)
-        return 0;
-    call->mpich = (cookie & MPI_OF_MPICH) != 0;
     call->function = cookie & MPI_FUNCTION_MASK;
+    call->mpich = (cookie & MPI_OF_MPICH) != 0;
+    process = mpi_process_of(&key.process, call->function);
+    if (process != NULL && call->function == MPI_UNCOUNTED)
+        process->doubtful = 1;
+    if (process == NULL || call->function == MPI_INIT || call->function == MPI_UNCOUNTED) {
+        call->function = MPI_NO_FUNCTION;
+        return 0;
+    }
     call->begin = bpf_ktime_get_ns();
     call->proc_time = time_used(task, call->begin) & PROC_TIME_MASK;
     call->status = 0;
     call->send_path = 0;
+    call->awaits = 0;
     if (call->function >= MPI_WAITING_FIRST)
         return 0;
     if (call->function == MPI_FINALIZE) {
@@ -727,14 +778,18 @@ int mpi_begins(struct pt_regs *registers)
     if (!has_communicator(call->function)) {
         take_requests(call, registers);
         call->status = status_at(call->status, call->mpich);
+        if (call->count > MPI_MOST_REQUESTS)
+            process->doubtful = 1; /* receives from anybody may be among the others */
         enter_wait(stream, call, &key.process, call->function <= MPI_WAIT_LAST);
         return 0;
     }
     if (call->function == MPI_SENDRECV)
         communicator = on_stack(registers, 4);
+    if (makes_request(call->function))
+        call->request = on_stack(registers, 0);
     if (!is_world(process, communicator, call->mpich)) {
         __sync_fetch_and_add(&mpi_other_communicators, 1);
-        call->function = MPI_NO_FUNCTION;
+        pass_over(call);
         return 0;
     }
     enter_messages(stream, process, &key, call, registers);
@@ -784,6 +839,14 @@ static __noinline int leave_recv(struct ended_look *look)
     return mpi_received(look->stream, look->process, &look->path, look->call, look->call->status);
 }
 
+/* Its request may have the value of a receive that ended unseen. */
+static __always_inline void leave_isend(struct mpi_call *call, struct mpi_request_key *key)
+{
+    call->count = 1;
+    key->request = read_request(call, 0);
+    bpf_map_delete_elem(&mpi_requests, key);
+}
+
 static __always_inline void leave_irecv(struct mpi_call *call, struct mpi_request_key *key)
 {
     call->count = 1;
@@ -792,15 +855,59 @@ static __always_inline void leave_irecv(struct mpi_call *call, struct mpi_reques
         __sync_fetch_and_add(&lost_paths, 1);
 }
 
+/* A call of MPI that passes messages has ended well. Inline: there are few frames. */
+static __always_inline int mpi_has_passed(struct stream *stream, struct mpi_call *call,
+                                          struct task_struct *task, uint32_t function)
+{
+    struct ended_look look = {.stream = stream,
+                              .call = call}; /* has all keys: there is little stack */
+
+    if (stream == NULL || call == NULL || task == NULL)
+        return 0;
+    look.path.process = look.key.process = mpi_key_of(task);
+    look.process = bpf_map_lookup_elem(&mpi_processes, &look.path.process);
+    if (look.process == NULL)
+        return 0;
+    if (function == MPI_ISEND)
+        leave_isend(call, &look.key);
+    if (function == MPI_SEND || function == MPI_ISEND) {
+        if (call->send_path == 0)
+            return 0;
+        if (function == MPI_SEND && bpf_ktime_get_ns() - call->begin > MPI_WAIT_LEAST)
+            mpi_send_waited(stream, call);
+        tell_mpi(stream, EVENT_SEND, call->send_path, call->send_number, call->send_bytes,
+                 call->begin);
+    } else if (function == MPI_IRECV) {
+        leave_irecv(call, &look.key);
+    } else if (!has_communicator(function)) {
+        bpf_loop(MPI_MOST_REQUESTS, look_whether_ended, &look, 0);
+    } else {
+        leave_recv(&look);
+    }
+    return 0;
+}
+/* A call has failed: its message has a number, and may not have been passed. */
+static __noinline int mpi_has_failed(struct task_struct *task)
+{
+    struct mpi_process *process;
+    struct mpi_key key;
+
+    if (task == NULL)
+        return 0;
+    key = mpi_key_of(task);
+    process = bpf_map_lookup_elem(&mpi_processes, &key);
+    if (process != NULL)
+        process->doubtful = 1;
+    return 0;
+}
+
 SEC("uretprobe")
 int mpi_ends(struct pt_regs *registers)
 {
     struct task_struct *task = bpf_get_current_task_btf();
     struct stream *stream = running_stream(task);
-    struct ended_look look = {.stream = stream}; /* has all keys: there is little stack */
     struct mpi_call *call;
     uint32_t function;
-    bool waited;
 
     if (stream == NULL || silent(stream))
         return 0;
@@ -809,36 +916,19 @@ int mpi_ends(struct pt_regs *registers)
         return 0;
     function = call->function;
     call->function = MPI_NO_FUNCTION;
-    if (function != (bpf_get_attach_cookie(registers) & MPI_FUNCTION_MASK) ||
-        (uint32_t)registers->ax != 0)
-        return 0; /* it has failed */
-    waited = bpf_ktime_get_ns() - call->begin > MPI_WAIT_LEAST;
+    if (function != (bpf_get_attach_cookie(registers) & MPI_FUNCTION_MASK))
+        return 0;
     if (function >= MPI_WAITING_FIRST) {
-        if (waited)
+        if (bpf_ktime_get_ns() - call->begin > MPI_WAIT_LEAST && (uint32_t)registers->ax == 0)
             mpi_has_blocked(stream, call, function);
         return 0;
     }
-    look.path.process = mpi_key_of(task);
-    look.process = bpf_map_lookup_elem(&mpi_processes, &look.path.process);
-    if (look.process == NULL)
-        return 0;
-    if (function == MPI_SEND && call->send_path != 0 && waited)
-        mpi_send_waited(stream, call);
-    if (function == MPI_SEND || function == MPI_ISEND) {
-        if (call->send_path != 0)
-            tell_mpi(stream, EVENT_SEND, call->send_path, call->send_number, call->send_bytes,
-                     call->begin);
-    } else if (function == MPI_IRECV) {
-        look.key.process = look.path.process;
-        leave_irecv(call, &look.key);
-    } else if (!has_communicator(function)) {
-        look.call = call;
-        look.key.process = look.path.process;
-        bpf_loop(MPI_MOST_REQUESTS, look_whether_ended, &look, 0);
-    } else {
-        look.call = call;
-        leave_recv(&look);
-    }
+    if ((uint32_t)registers->ax == 0)
+        mpi_has_passed(stream, call, task, function);
+    else
+        mpi_has_failed(task);
+    if (call->awaits)
+        mpi_has_blocked(stream, call, function);
     return 0;
 }
 

@@ -58,8 +58,19 @@ static __always_inline void copy_name(struct scratch *scratch, const void *name,
 const volatile char mpi_names[MPI_WAITING_COUNT][MPI_WAITING_NAME_SIZE + 8] = {
     MPI_WAITING(MPI_NAME)};
 
+/* Those that may end without a message that is recorded. */
+const volatile char mpi_receiving_names[MPI_WAIT_LAST + 1][MPI_WAITING_NAME_SIZE + 8] = {
+    [MPI_RECV] = "MPI_Recv",       [MPI_SENDRECV] = "MPI_Sendrecv", [MPI_WAIT] = "MPI_Wait",
+    [MPI_WAITALL] = "MPI_Waitall", [MPI_WAITANY] = "MPI_Waitany",   [MPI_WAITSOME] = "MPI_Waitsome",
+};
+
 static __always_inline void name_mpi_function(char *name, uint32_t function)
 {
+    if (function <= MPI_WAIT_LAST) {
+        bpf_probe_read_kernel_str(name, sizeof(mpi_receiving_names[0]),
+                                  (const void *)mpi_receiving_names[function]);
+        return;
+    }
     function -= MPI_WAITING_FIRST;
     if (function < MPI_WAITING_COUNT)
         bpf_probe_read_kernel_str(name, sizeof(mpi_names[0]), (const void *)mpi_names[function]);

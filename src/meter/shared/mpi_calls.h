@@ -20,6 +20,8 @@ enum mpi_function {
     MPI_TESTANY = 12,
     MPI_TESTSOME = 13,
     MPI_FINALIZE = 14,
+    MPI_UNCOUNTED = 15, /* passes a message that is not recorded, which shifts later numbers */
+    MPI_INIT = 16,
     /* those in which a process waits for others, without messages of its own: see MPI_WAITING_NAMES */
     MPI_WAITING_FIRST = 32,
     MPI_FUNCTION_MASK = 0xff,

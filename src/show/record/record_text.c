@@ -158,7 +158,12 @@ static void print_block(const struct record_face *face, const struct event *even
         show_duration(no_cpu, duration);
         fprintf(face->file, ", then %s without a CPU", duration);
     }
-    fprintf(face->file, ", task state 0x%" PRIx32, record->block.state);
+    if (block_is_of_mpi(record)) {
+        show_duration(block_spun(record), duration);
+        fprintf(face->file, ", of which it spun %s of CPU time", duration);
+    } else {
+        fprintf(face->file, ", task state 0x%" PRIx32, record->block.state);
+    }
 }
 
 static void print_create(const struct record_face *face, const struct event *event)

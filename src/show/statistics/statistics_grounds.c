@@ -199,6 +199,12 @@ static void print_mpi(const struct communication *communication, FILE *file)
     for (size_t i = 0; i < communication->path_count; i++)
         if (communication->paths[i].kind == PATH_MPI)
             return;
+    if (communication->mpi_recorded) {
+        fputs("\nThis is a job of MPI, and no message between its ranks was recorded, although "
+              "--kinds mpi was given: MPI in dpm-meter(7) says of which none are.\n",
+              file);
+        return;
+    }
     fputs("\nThis is a job of MPI, and messages between its ranks are not recorded: those on one "
           "machine "
           "go through shared memory. --kinds all,mpi records them (with the kernel meter).\n",
