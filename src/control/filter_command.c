@@ -229,7 +229,7 @@ static void report_last_line(struct filtering *filtering)
         add_line(filtering, true, filter_left(filtering->filter, &problem));
 }
 
-/* Nobody reads what it prints any more. */
+/* The reader of its output is gone. */
 static bool is_abandoned(struct filtering *filtering)
 {
     return filtering->asked->json && json_lines_abandoned(&filtering->lines);

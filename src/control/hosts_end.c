@@ -164,7 +164,7 @@ static void await_others(struct hosts *hosts)
     }
 }
 
-/* Returns whether they were told. */
+/* Returns whether that succeeded. */
 static bool tell_filters(struct hosts *hosts)
 {
     json_t *recordings = json_array();

@@ -532,7 +532,7 @@ static inline uint64_t number_key(uint32_t origin, uint32_t number)
     return (uint64_t)origin << 32 | number;
 }
 
-/* Of a path of MPI. */
+/* For a path of kind mpi. */
 uint32_t path_rank(const struct path_record *path);
 int32_t path_tag(const struct path_record *path);
 

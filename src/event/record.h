@@ -306,7 +306,7 @@ static inline bool block_is_of_mpi(const struct record *record)
     return record->header.id == EVENT_BLOCK && record->block.system_call == MPI_ANY_CALL;
 }
 
-/* Of a BLOCK in MPI: ns of CPU time. */
+/* For a BLOCK in MPI: ns of CPU time. */
 static inline uint64_t block_spun(const struct record *record)
 {
     return (record->block.state >> 1) * 1000ull;

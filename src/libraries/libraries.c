@@ -78,7 +78,7 @@ static const struct library_probe mpi[] = {
     MPI_NOT_COUNTED("Recv_init"),
     {"PMPI_Cancel", "mpi_begins", MPI_UNCOUNTED},
     {"PMPI_Request_free", "mpi_begins", MPI_UNCOUNTED},
-    /* last: whoever is seen to begin has all his calls seen */
+    /* last: all calls of a process that is seen to begin are seen */
     {"PMPI_Init", "mpi_begins", MPI_INIT},
     {"PMPI_Init_thread", "mpi_begins", MPI_INIT},
 };

@@ -11,7 +11,7 @@
  *          the place in a file      offset 0x8e1b24, semaphore 0                                 libraries_find_places
  *
  * A name with a colon is a statically defined probe (USDT: provider:name), any other one a function that the library exports.
- * A file may hold anything: what is read of it is bounded and checked.
+ * A file may hold anything: libelf checks it, and what is read is bounded.
  */
 #ifndef DPM_LIBRARIES_H
 #define DPM_LIBRARIES_H
@@ -57,9 +57,8 @@ struct library_place {
 };
 
 /* Finds the probes of a library in its file: any number of places for each, no two equal, in the order of the table. Returns
- * how many were written, 0 if the file has none of them, or a negative errno: -ENOEXEC: it is not a 64-bit ELF file for
- * this processor, or larger tables than are read. Reads with pread(2), 64 MiB at most, and the first symbol table and
- * section of notes only. */
+ * how many were written, 0 if the file has none of them, or -ENOEXEC: it is not a 64-bit ELF file for this processor. Only
+ * the first symbol table and section of probes are read, and not if they have more than 32 MiB. */
 int libraries_find_places(const struct library *library, int file,
                           struct library_place ret_places[LIBRARY_PLACES_MOST]);
 

@@ -96,7 +96,7 @@ void central_dropped(struct central *central, int link, uint64_t count);
 /* Evaluates what still waits: nothing more will come. */
 void central_finish(struct central *central);
 
-/* Looks who is late: call it from time to time. */
+/* Finds machines that are late: call it from time to time. */
 void central_settle(struct central *central);
 
 /* An error that nothing could return: out of memory, or of the database. 0: none; else with a line in `problem`. */

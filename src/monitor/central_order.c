@@ -17,7 +17,7 @@
 #include <string.h>
 
 #define PATIENCE     2000000000u /* ns */
-#define AHEAD_MOST   1000000000u /* ns: later nobody can have said something */
+#define AHEAD_MOST   1000000000u /* ns: a machine cannot have reported up to a later time */
 #define WAITING_MOST 500000u     /* records; then the earliest does not wait any longer */
 
 /* A record that waits for others of an earlier time. */
@@ -147,7 +147,8 @@ bool central_hold(struct central_row *row, uint32_t entity, uint64_t time,
     return true;
 }
 
-/* Up to when the machines whose values are compared have said all; `ret_slowest`: who has said least, -1: nobody is waited for. */
+/* Up to when all machines whose values are compared have reported; `ret_slowest`: the one that is furthest behind, -1: none is
+ * waited for. */
 static uint64_t said_by_all(const struct central *central, int *ret_slowest)
 {
     uint64_t until = UINT64_MAX;

@@ -46,7 +46,7 @@ typedef void collect_begun(void *context, pid_t pid, const char *name, uint64_t 
 struct collector {
     void *self;
 
-    /* `begun` NULL: nobody wants to know. It is called only if the kernel tells. */
+    /* `begun`: NULL if it is not needed. It is called only where the kernel reports which processes begin. */
     void (*listen)(void *self, collect_ended *ended, collect_begun *begun, void *context);
     /* Whether this collector knows the attributes of an entity. */
     bool (*has)(void *self, const struct view_file *file, const struct view_entity *entity);
