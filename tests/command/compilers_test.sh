@@ -71,10 +71,10 @@ for compiler in 'gcc -O1' 'gcc -O0' 'gcc -O1 -gsplit-dwarf' 'clang -O1' 'clang -
     fi
     # shellcheck disable=SC2086 # words
     begins $compiler -g -o program arguments.c
+    wait_for 30 sh -c '"$1" view probe $2 buffer | grep -q number' - "$dpm" $program
     check_equal "$compiler: a member, an element" "pair.b: 9 buffer[0]: 110" "$(probe pair.b 'buffer[0]')"
     check_equal "$compiler: sizes" "sizeof pair: 8 sizeof(struct big) / sizeof(long): 3 sizeof buffer - sizeof(buffer[0]): 15" \
         "$(probe 'sizeof pair' 'sizeof(struct big) / sizeof(long)' 'sizeof buffer - sizeof(buffer[0])')"
-    wait_for 30 sh -c '"$1" view probe $2 buffer | grep -q number' - "$dpm" $program
     check_equal "$compiler: arguments, one of them a text" 'n: 5 text: "number -9"' "$(sense work n text)"
     check_equal "$compiler: what a function returns" 'retval: -10' "$(sense work:return retval)"
     check_equal "$compiler: ... if it is in a register" \
