@@ -67,11 +67,12 @@ static json_t *values_of(struct agent_views *views, uint32_t row, const struct v
     return wire_values(values, views->file->views[view].reference_count);
 }
 
-static void on_record(void *context, uint32_t row, uint32_t entity, uint64_t time,
+static void on_record(void *context, uint32_t row, uint32_t entity, uint64_t time, uint32_t probe,
                       const struct view_value *values)
 {
-    say_values(context, json_pack("[s, I, I, I, o]", "record", (json_int_t)row, (json_int_t)entity,
-                                  (json_int_t)time, values_of(context, row, values)));
+    say_values(context,
+               json_pack("[s, I, I, I, I, o]", "record", (json_int_t)row, (json_int_t)entity,
+                         (json_int_t)time, (json_int_t)probe, values_of(context, row, values)));
 }
 
 static void on_answer(void *context, uint32_t row, uint32_t entity, uint64_t time,

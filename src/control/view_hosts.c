@@ -35,16 +35,27 @@ static int values_of(json_t *what, struct view_value *values)
                                                                                        : -1;
 }
 
-/* ["record", ROW, ENTITY, TIME, VALUES], or the answer to a question */
-static void take_values(struct view_host *host, json_t *what, bool answer)
+/* ["record", ROW, ENTITY, TIME, PROBE, VALUES] */
+static void take_record(struct view_host *host, json_t *what)
 {
     struct view_value values[VIEW_REFERENCES_MOST];
     int count = values_of(what, values);
 
     if (count >= 0)
-        (answer ? central_answer
-                : central_record)(host->hosts->central, number_of(what, 1), number_of(what, 2),
-                                  time_of(host, json_array_get(what, 3)), values, (size_t)count);
+        central_record(host->hosts->central, number_of(what, 1), number_of(what, 2),
+                       time_of(host, json_array_get(what, 3)), number_of(what, 4), values,
+                       (size_t)count);
+}
+
+/* ["answer", ROW, ENTITY, TIME, VALUES] */
+static void take_answer(struct view_host *host, json_t *what)
+{
+    struct view_value values[VIEW_REFERENCES_MOST];
+    int count = values_of(what, values);
+
+    if (count >= 0)
+        central_answer(host->hosts->central, number_of(what, 1), number_of(what, 2),
+                       time_of(host, json_array_get(what, 3)), values, (size_t)count);
 }
 
 /* ["result", ROW, ACTIVE, TIME, VALUES] */
@@ -82,9 +93,9 @@ static void take_one(struct view_host *host, json_t *what)
     if (word == NULL)
         return;
     if (strcmp(word, "record") == 0)
-        take_values(host, what, false);
+        take_record(host, what);
     else if (strcmp(word, "answer") == 0)
-        take_values(host, what, true);
+        take_answer(host, what);
     else if (strcmp(word, "result") == 0)
         take_result(host, what);
     else if (strcmp(word, "appeared") == 0 || strcmp(word, "ended") == 0)

@@ -80,9 +80,9 @@ void central_appeared(struct central *central, int link, const char *object, pid
                       const char *program);
 void central_ended(struct central *central, int link, const char *object, pid_t pid);
 /* `count`: of the values, or targets, if a row is active; what does not fit the row is ignored, as that of an earlier
- * plan of it. */
+ * plan of it. `probe`: as in view_monitor_record. */
 void central_record(struct central *central, uint32_t row, uint32_t entity, uint64_t time,
-                    const struct view_value *values, size_t count);
+                    uint32_t probe, const struct view_value *values, size_t count);
 void central_result(struct central *central, uint32_t row, bool active, uint64_t time,
                     const struct view_value *targets, size_t count);
 

@@ -122,7 +122,7 @@ static void take_first(struct central *central, struct central_order *order)
 {
     struct waiting *first = pop(order);
 
-    central_take_record(central, first->row, first->entity, first->time, first->values,
+    central_take_record(central, first->row, first->entity, first->time, 0, first->values,
                         first->count);
     free(first);
 }

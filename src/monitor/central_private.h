@@ -38,8 +38,9 @@ struct central_row {
     uint32_t linked; /* ... and the set of entities of which the resident monitor there knows */
     int opened[VIEW_ENTITIES_MOST]; /* links with a share of this row */
     size_t opened_count;
-    uint32_t asked;               /* set of entities that are probed now */
-    struct view_monitor *monitor; /* if the predicate is evaluated here */
+    uint32_t asked;                      /* set of entities that are probed now */
+    uint32_t probes[VIEW_ENTITIES_MOST]; /* by entity: number of the latest probe */
+    struct view_monitor *monitor;        /* if the predicate is evaluated here */
     bool active;
     bool unknown;   /* a machine is late: what becomes of the row meanwhile is not told */
     bool told;      /* as active */
@@ -144,7 +145,7 @@ void central_set_unknown(struct central_row *row, bool unknown, uint64_t time);
 
 /* The record is not one of an earlier plan. */
 void central_take_record(struct central *central, uint32_t row, uint32_t entity, uint64_t time,
-                         const struct view_value *values, size_t count);
+                         uint32_t probe, const struct view_value *values, size_t count);
 
 /* central_order.c: whether the values wait for others of an earlier time; if not, they are the caller's to evaluate. */
 bool central_hold(struct central_row *row, uint32_t entity, uint64_t time,

@@ -175,7 +175,7 @@ static struct central_row *row_of_values(const struct central *central, uint32_t
 }
 
 void central_take_record(struct central *central, uint32_t number, uint32_t entity, uint64_t time,
-                         const struct view_value *values, size_t count)
+                         uint32_t probe, const struct view_value *values, size_t count)
 {
     struct central_row *row = row_of_values(central, number, entity, count);
 
@@ -183,18 +183,18 @@ void central_take_record(struct central *central, uint32_t number, uint32_t enti
         return;
     store_values(row, entity, time, values);
     if (row->monitor != NULL &&
-        view_monitor_record(row->monitor, entity, time, look, (void *)(uintptr_t)values) < 0)
+        view_monitor_record(row->monitor, entity, time, probe, look, (void *)(uintptr_t)values) < 0)
         central_out_of_memory(central);
 }
 
 void central_record(struct central *central, uint32_t number, uint32_t entity, uint64_t time,
-                    const struct view_value *values, size_t count)
+                    uint32_t probe, const struct view_value *values, size_t count)
 {
     struct central_row *row = row_of_values(central, number, entity, count);
 
     central->passed++;
     if (row != NULL && !central_hold(row, entity, time, values, count))
-        central_take_record(central, number, entity, time, values, count);
+        central_take_record(central, number, entity, time, probe, values, count);
 }
 
 static void monitor_changed(void *context, bool active, bool edge, uint64_t time,
@@ -217,12 +217,14 @@ void central_ask(struct central_row *row, uint32_t entity, bool probe)
     central_step(row->central, row->links[entity],
                  &(struct row_step){.kind = probe ? STEP_PROBE : STEP_RELEASE,
                                     .row = row->number,
-                                    .entity = entity},
+                                    .entity = entity,
+                                    .number = row->probes[entity]},
                  NULL);
 }
 
-static void monitor_probe(void *context, uint32_t entity)
+static void monitor_probe(void *context, uint32_t entity, uint32_t number)
 {
+    ((struct central_row *)context)->probes[entity] = number;
     central_ask(context, entity, true);
 }
 
@@ -243,6 +245,6 @@ void central_record_unknown(struct central_row *row, uint32_t entity)
     struct view_value unknown[VIEW_REFERENCES_MOST] = {{0}};
 
     if (row->monitor != NULL &&
-        view_monitor_record(row->monitor, entity, clock_now(CLOCK_REALTIME), look, unknown) < 0)
+        view_monitor_record(row->monitor, entity, clock_now(CLOCK_REALTIME), 0, look, unknown) < 0)
         central_out_of_memory(row->central);
 }

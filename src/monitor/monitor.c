@@ -39,12 +39,12 @@ static const struct view *view_of(const struct monitor *monitor, uint32_t row)
     return &monitor->options.file->views[resident_view_of(monitor->resident, row)];
 }
 
-static void on_record(void *context, uint32_t row, uint32_t entity, uint64_t time,
+static void on_record(void *context, uint32_t row, uint32_t entity, uint64_t time, uint32_t probe,
                       const struct view_value *values)
 {
     struct monitor *monitor = context;
 
-    central_record(monitor->central, row, entity, time, values,
+    central_record(monitor->central, row, entity, time, probe, values,
                    view_of(monitor, row)->reference_count);
 }
 

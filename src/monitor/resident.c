@@ -281,9 +281,9 @@ int64_t resident_view_of(const struct resident *resident, uint32_t row)
 
 /* ---- shares ---- */
 
-static void monitor_probe(void *context, uint32_t entity)
+static void monitor_probe(void *context, uint32_t entity, uint32_t number)
 {
-    part_probe(&((struct share *)context)->parts[entity]);
+    part_probe(&((struct share *)context)->parts[entity], number);
 }
 
 static void monitor_release(void *context, uint32_t entity)
@@ -446,7 +446,7 @@ static void step_part(struct part *part, const struct row_step *step)
     else if (step->kind == STEP_BIND)
         bind(part, step->pid);
     else if (step->kind == STEP_PROBE)
-        part_probe(part);
+        part_probe(part, step->number);
     else if (step->kind == STEP_RELEASE)
         part_release(part);
     else if (step->kind == STEP_READ)

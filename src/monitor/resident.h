@@ -19,8 +19,8 @@ struct resident;
 
 struct resident_calls {
     void *context;
-    /* Values of an instance, by reference of the view, for the central monitor. */
-    void (*record)(void *context, uint32_t row, uint32_t entity, uint64_t time,
+    /* Values of an instance, by reference of the view, for the central monitor. `probe`: number of the one that they answer. */
+    void (*record)(void *context, uint32_t row, uint32_t entity, uint64_t time, uint32_t probe,
                    const struct view_value *values);
     /* What the plan has evaluated here. As in struct view_monitor_calls. */
     void (*changed)(void *context, uint32_t row, bool active, bool edge, uint64_t time,

@@ -61,7 +61,7 @@ static void part_hand_over(struct part *part, uint64_t time, struct view_value *
 
     part->first = false;
     if (share->monitor != NULL) {
-        if (view_monitor_record(share->monitor, part->entity, wall, look, values) < 0)
+        if (view_monitor_record(share->monitor, part->entity, wall, part->probe, look, values) < 0)
             resident_note(resident, "out of memory for a value of view %s",
                           resident_view(share)->name);
         return;
@@ -75,7 +75,8 @@ static void part_hand_over(struct part *part, uint64_t time, struct view_value *
             return;
         }
     }
-    resident->calls.record(resident->calls.context, share->row, part->entity, wall, values);
+    resident->calls.record(resident->calls.context, share->row, part->entity, wall, part->probe,
+                           values);
 }
 
 void part_values_came(void *context, uint64_t time, const struct view_value *values)
@@ -90,8 +91,8 @@ void part_values_came(void *context, uint64_t time, const struct view_value *val
                       time + (uint64_t)part->share->resident->wall, values);
         return;
     }
-    /* records that were made before it was switched off may still be in the ring */
-    if (!part_is_wanted(part) || (!keep_values(part, values) && !part->first))
+    /* records that were made before it was switched off may still be in the ring, even if it is on again */
+    if (!part_is_wanted(part) || time < part->since || (!keep_values(part, values) && !part->first))
         return;
     values_of_last(part, copy);
     part_hand_over(part, time, copy);
@@ -168,6 +169,8 @@ void part_switch_on(struct part *part)
         return;
     part->first = true;
     part->filter = (struct view_filter){false};
+    if (!part->on)
+        part->since = clock_now(CLOCK_MONOTONIC);
     if (part->how.traced && !part->on &&
         part->collector->turn(part->collector->self, part->collection, true, &problem) < 0)
         part_sample_instead(part, problem.text);
@@ -209,11 +212,12 @@ void resident_turn(struct resident *resident, uint32_t view, bool on)
 }
 
 /* An instance that is not there, or cannot be collected, has an answer, too: a predicate with OR may not need it. */
-void part_probe(struct part *part)
+void part_probe(struct part *part, uint32_t number)
 {
     struct view_value unknown[VIEW_REFERENCES_MOST] = {{0}};
 
     part->armed = true;
+    part->probe = number;
     if (part->collection == NULL) {
         part->first = true;
         part_hand_over(part, clock_now(CLOCK_MONOTONIC), unknown);

@@ -31,7 +31,9 @@ struct part {
     struct collection *collection; /* NULL: it cannot be collected */
     struct collected_how how;
     bool on;
+    uint64_t since;  /* CLOCK_MONOTONIC: when it was switched on */
     bool armed;      /* VIEW_PROBED: is watched */
+    uint32_t probe;  /* ... as was asked for with this number */
     bool asked;      /* the next values are an answer */
     bool first;      /* the next values are passed on whatever they are */
     uint64_t period; /* ns between two reads; 0: none */
@@ -110,7 +112,7 @@ void part_switch_off(struct part *part);
 void part_sample_instead(struct part *part, const char *why);
 
 /* STEP_PROBE, STEP_RELEASE, STEP_READ, STEP_TURN, and STEP_CONSTANT once the constant has changed. */
-void part_probe(struct part *part);
+void part_probe(struct part *part, uint32_t number);
 void part_release(struct part *part);
 void part_answer(struct part *part);
 void resident_turn(struct resident *resident, uint32_t view, bool on);

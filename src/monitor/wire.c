@@ -129,6 +129,9 @@ json_t *wire_step(const struct view_file *file, const struct row_step *step)
         return json_pack("[s, I]", word, row);
     case STEP_BIND:
         return json_pack("[s, I, I, i]", word, row, (json_int_t)step->entity, (int)step->pid);
+    case STEP_PROBE:
+        return json_pack("[s, I, I, I]", word, row, (json_int_t)step->entity,
+                         (json_int_t)step->number);
     case STEP_TURN:
         return json_pack("[s, I, b]", word, view, step->on);
     case STEP_CONSTANT:
@@ -197,6 +200,13 @@ static int take_bind(json_t *from, struct row_step *step, struct problem *proble
     return result;
 }
 
+static int take_probe(json_t *from, struct row_step *step, struct problem *problem)
+{
+    int result = take_number(from, 2, "ENTITY", UINT32_MAX, &step->entity, problem);
+
+    return result < 0 ? result : take_number(from, 3, "NUMBER", UINT32_MAX, &step->number, problem);
+}
+
 static int take_turn(json_t *from, const struct view_file *file, struct row_step *step,
                      struct problem *problem)
 {
@@ -239,6 +249,8 @@ static int take_members(json_t *from, const struct view_file *file, struct row_s
         return take_open(from, file, step, ret_plan, problem);
     if (step->kind == STEP_BIND)
         return take_bind(from, step, problem);
+    if (step->kind == STEP_PROBE)
+        return take_probe(from, step, problem);
     return take_number(from, 2, "ENTITY", UINT32_MAX, &step->entity, problem);
 }
 

@@ -25,7 +25,7 @@ int wire_take_values(json_t *from, size_t count, struct view_value *ret_values);
 /* What a central monitor asks of a resident one, in order:
  *      ["open", row, view, plan]   ["close", row]              a share of a row
  *      ["bind", row, entity, pid]                              the process that an entity of the row is; 0: none any more
- *      ["probe", row, entity]      ["release", row, entity]    as in struct view_monitor_calls
+ *      ["probe", row, entity, number]  ["release", row, entity]    as in struct view_monitor_calls
  *      ["read", row, entity]                                   now; the answer comes as values
  *      ["turn", view, on]          ["constant", view, index, value]
  */
@@ -48,6 +48,7 @@ struct row_step {
     const struct view_plan *plan;
     uint32_t entity;
     pid_t pid;
+    uint32_t number; /* PROBE */
     bool on;
     uint32_t index; /* of a constant */
     double value;

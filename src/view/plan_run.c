@@ -31,8 +31,9 @@ struct view_monitor {
     struct known *known; /* by reference */
     struct known *told;  /* by target: as reported last */
     struct {
-        bool fresh;    /* has values that count */
-        uint64_t time; /* of these */
+        bool fresh;     /* has values that count */
+        uint64_t time;  /* of these */
+        uint32_t probe; /* number of the latest */
     } entities[VIEW_ENTITIES_MOST];
     uint32_t probed; /* set of instances */
     bool triggered;  /* these were asked for */
@@ -143,7 +144,7 @@ static void trigger(struct view_monitor *monitor)
             continue;
         forget(monitor, i);
         if (wanted)
-            monitor->calls.probe(monitor->calls.context, i);
+            monitor->calls.probe(monitor->calls.context, i, ++monitor->entities[i].probe);
         else
             monitor->calls.release(monitor->calls.context, i);
     }
@@ -177,15 +178,23 @@ static int evaluate(struct view_monitor *monitor, uint64_t time, bool repeats)
     return 0;
 }
 
-int view_monitor_record(struct view_monitor *monitor, uint32_t entity, uint64_t time,
-                        view_look *look, void *context)
+/* Values that were on their way when their instance was released, even if it is probed again by now, or were overtaken. */
+static bool is_late(const struct view_monitor *monitor, uint32_t entity, uint64_t time,
+                    uint32_t probe)
 {
-    const struct view *view = monitor->conditions->view;
     bool probed = (monitor->probed & 1u << entity) != 0;
 
-    /* what was on its way when its instance was released, or was overtaken */
-    if ((probed && !monitor->triggered) ||
-        (monitor->entities[entity].fresh && time < monitor->entities[entity].time))
+    return (probed && !monitor->triggered) ||
+           (probed && probe != 0 && probe != monitor->entities[entity].probe) ||
+           (monitor->entities[entity].fresh && time < monitor->entities[entity].time);
+}
+
+int view_monitor_record(struct view_monitor *monitor, uint32_t entity, uint64_t time,
+                        uint32_t probe, view_look *look, void *context)
+{
+    const struct view *view = monitor->conditions->view;
+
+    if (is_late(monitor, entity, time, probe))
         return 0;
     for (uint32_t i = 0; i < view->reference_count; i++) {
         if (view->references[i].entity != entity)

@@ -214,8 +214,8 @@ struct view_monitor;
 struct view_monitor_calls {
     void *context;
     /* Read the values of this instance now, hand them to view_monitor_record, and let its sensor trace until
-     * `release`. */
-    void (*probe)(void *context, uint32_t entity);
+     * `release`. `number`: what is made from then on carries it; never 0. */
+    void (*probe)(void *context, uint32_t entity, uint32_t number);
     void (*release)(void *context, uint32_t entity);
     /* The view has become active or inactive. `targets`: [target_count], if active. An active view whose targets change
      * is reported again with active = true, `edge` false. */
@@ -233,8 +233,9 @@ void view_monitor_free(struct view_monitor *monitor);
 int view_monitor_repeat(struct view_monitor *monitor, uint64_t time);
 
 /* Values of an instance have come, which were true at `time` there. `look` gives them, by reference. Texts are
- * copied. Returns 0 or -ENOMEM. */
+ * copied. `probe`: number of the one that they answer (0: not said); answers to an earlier one are left out: since it was
+ * released, changes may have passed unseen. Returns 0 or -ENOMEM. */
 int view_monitor_record(struct view_monitor *monitor, uint32_t entity, uint64_t time,
-                        view_look *look, void *context);
+                        uint32_t probe, view_look *look, void *context);
 
 #endif

@@ -121,7 +121,7 @@ static void say_length(struct world *world, uint32_t machine, uint64_t at, doubl
     struct view_value values[2] = {{.kind = VIEW_UNKNOWN}, {.kind = VIEW_UNKNOWN}};
 
     values[machine] = (struct view_value){.kind = VIEW_IS_NUMBER, .number = length};
-    central_record(world->central, world->row, machine, world->begin + at, values, 2);
+    central_record(world->central, world->row, machine, world->begin + at, 0, values, 2);
 }
 
 static void said_all(struct world *world, int machine, uint64_t at)

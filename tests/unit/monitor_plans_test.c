@@ -227,12 +227,12 @@ static int do_step(void *self, const struct row_step *step, struct problem *prob
     return resident_step(*link->resident, &received, problem);
 }
 
-static void on_record(void *context, uint32_t row, uint32_t entity, uint64_t time,
+static void on_record(void *context, uint32_t row, uint32_t entity, uint64_t time, uint32_t probe,
                       const struct view_value *values)
 {
     struct world *world = context;
 
-    central_record(world->central, row, entity, time, values, world->view->reference_count);
+    central_record(world->central, row, entity, time, probe, values, world->view->reference_count);
 }
 
 static void on_result(void *context, uint32_t row, bool active, bool edge, uint64_t time,
