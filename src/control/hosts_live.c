@@ -55,6 +55,7 @@ static int follow(struct hosts *hosts, const char *path, struct problem *problem
 
     if (result < 0)
         return result;
+    trace_follow_until_end(source, true); /* a filter that was killed is started again */
     live->sources[live->count++] = source;
     if (live->count > 1)
         return history_add(live->history, source, problem);
@@ -183,6 +184,8 @@ static int read_rest(struct hosts *hosts, struct problem *problem)
     if (result < 0 || live->history == NULL)
         return result;
     history_expect_more(live->history, false);
+    for (size_t i = 0; i < live->count; i++)
+        trace_follow_until_end(live->sources[i], false);
     while ((result = read_on(hosts, problem)) == SOURCE_NONE_YET)
         poll(NULL, 0, 20); /* what waited for a machine that gave no sign of life */
     return result;

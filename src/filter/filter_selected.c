@@ -53,7 +53,7 @@ static int begin(const struct filter_selected *selected, struct selection *selec
         result = trace_follow_copy(path, &source, problem);
     if (result < 0)
         return result;
-    trace_follow_until_end(source);
+    trace_follow_until_end(source, true);
     selection->begun = true;
     return selecting_open(&selection->selecting, source, selected->rules, selection->path, problem);
 }

@@ -216,9 +216,9 @@ int follow_next(struct trace_source *traces, struct problem *problem)
     return result < 0 ? result : result > 0 ? SOURCE_RECORD : SOURCE_END;
 }
 
-void trace_follow_until_end(struct source *source)
+void trace_follow_until_end(struct source *source, bool waits)
 {
-    ((struct trace_source *)source)->origins[0].until_end = true;
+    ((struct trace_source *)source)->origins[0].until_end = waits;
 }
 
 int trace_follow(const char *path, struct source **ret_source, struct problem *problem)

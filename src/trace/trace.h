@@ -176,8 +176,9 @@ int trace_follow(const char *path, struct source **ret_source, struct problem *p
 int trace_follow_copy(const char *path, struct source **ret_source, struct problem *problem);
 
 /* For a trace that is followed and is a copy, or may be continued as one: while END is missing, next() returns
- * SOURCE_NONE_YET, even if nothing writes it now. Another process may go on with the copy. */
-void trace_follow_until_end(struct source *source);
+ * SOURCE_NONE_YET, even if nothing writes it now. Another process may go on with the copy. `waits`: false: no longer; what is
+ * there is all. */
+void trace_follow_until_end(struct source *source, bool waits);
 
 /* Bytes of partial packets that were skipped at the ends of the origin's files; known once the source has ended. */
 uint64_t trace_partial_tail(const struct source *source, uint32_t origin);

@@ -11,7 +11,8 @@ dpm=$(realpath "$dpm")
 cd "$scratch" || exit 1
 trap 'end_local_hosts; rm -rf "$scratch"' EXIT
 
-# The client sends messages of 10 bytes, and the server sends each back; each says how many there were.
+# The client sends messages of 10 bytes, and the server sends each back; each says how many there were. Half way, the client
+# waits as long as there is a file `hold`.
 cat > talk.py << 'END'
 import socket, sys
 count = 0
@@ -29,7 +30,9 @@ else:
     while not os.path.exists("port"):
         time.sleep(0.01)
     end = socket.create_connection(("127.0.0.1", int(open("port").read())))
-    for _ in range(int(sys.argv[2])):
+    for i in range(int(sys.argv[2])):
+        while i == int(sys.argv[2]) // 2 and os.path.exists("hold"):
+            time.sleep(0.01)
         end.sendall(b"0123456789")
         end.recv(10, socket.MSG_WAITALL)
         count += 1
@@ -50,11 +53,21 @@ left() {
     find home state -type f ! -name log 2> /dev/null
 }
 
+# go_on COMMAND...: waits until it succeeds; then the client goes on
+go_on() {
+    wait_for 30 "$@"
+    rm hold
+}
+: > hold
+: > report
+go_on grep -q ', so far$' report &
+going=$!
 talk 2000 --store none --interval 500ms --report report
 check_equal "--store none ends in order" "0 here: 2000 there: 2000" "$(echo $? "$(LC_ALL=C sort out | xargs)")"
 check "... the report has all messages of both" test "$(awk '/^Who sent to whom/ { part = 1; count = 0 }
     /^Who waits/ { part = 0 } part && / 2,000 / && / local$/ { count++ } END { print count }' report)" = 2
 check "... each matched exactly" grep -q '^Matched receives: 4,000 exact\.$' report
+wait $going
 check "... there were reports before" grep -q ', so far$' report
 check "... and it is not stored" grep -Eq '^dpm: [0-9]+ records of 2 hosts, 0 lost, not stored$' report
 check_equal "... no trace is left" "" "$(ls -d -- *.traces* 2> ls.err)"
@@ -81,18 +94,19 @@ done
 
 # The process that stores is killed while they talk: another one goes on where it has ended.
 killed() {
-    wait_for 30 test -s killed/here/data -a -s killed/there/data
-    pkill -9 -f "^$dpm filter --from killed --output killed "
+    test -s killed/here/data -a -s killed/there/data && pkill -9 -f "^$dpm filter --from killed --output killed "
 }
-killed > killed.out 2>&1 &
-killing=$!
-talk 4000 -o killed --session killed
+: > hold
+go_on killed &
+going=$!
+talk 4000 -o killed --session killed --interval 1h --json --report lines
 check_equal "the filter process is killed, and the run ends in order" "0 here: 4000 there: 4000" "$(echo $? "$(LC_ALL=C sort out | xargs)")"
-wait $killing
+wait $going
 check_equal "... which is said" 1 "$(grep -c '^dpm: the filter that stores the records was killed by signal 9; it is started again$' err)"
 check_equal "... nothing is lost, and nothing stored twice" "4000 4000" \
     "$(for host in here there; do "$dpm" stats --json killed/$host 2> stats.err | jq '[.processes[].sent.messages] | add'; done | xargs)"
 check "... and the report says so" grep -q '^dpm: .* records of 2 hosts, 0 lost, in killed$' err
+check_equal "... the lines of JSON while it goes on have all messages, too" "1 8000" "$(lines lines)"
 
 mkdir one away
 # A filter on another host, with a program that fails, whose connection breaks: what comes through it goes through a cat here.

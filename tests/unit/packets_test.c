@@ -643,7 +643,7 @@ static void completeness_holds(void **unused)
                 continue;
             if (source == NULL) {
                 assert_int_equal(trace_follow(path, &source, &problem), 0);
-                trace_follow_until_end(source);
+                trace_follow_until_end(source, true);
             }
             while ((result = source->next(source, &event, &complete, &problem)) == SOURCE_RECORD) {
                 assert_true(event.header->time >= known);
