@@ -187,9 +187,10 @@ static int load(struct hosts_options *options, struct recording_command_options 
         return command_error("session %s has jobs: `dpm --session %s --attach` goes on with them",
                              options->attach, options->attach);
     if (session == NULL || take_hosts(json_object_get(session, "machines"), options) < 0)
-        return command_error("session %s ended before it had connected: there is nothing to attach "
-                             "to",
-                             options->attach);
+        return command_error(
+            "session %s has nothing to attach to: it ended before it had connected, or "
+            "evaluated views",
+            options->attach);
     options->rsh = json_string_value(json_object_get(reach, "rsh"));
     options->dpm = json_string_value(json_object_get(reach, "dpm"));
     options->alone = (uint64_t)kept_number(recording, "alone");

@@ -311,7 +311,7 @@ int remote_kept(const char *session, json_t **ret_kept, struct problem *problem)
     if (result == 0)
         result = fabric_kept(fabric, ret_kept, problem);
     fabric_close(fabric);
-    fabric_server_detach(server);
+    fabric_server_leave(server);
     return result;
 }
 

@@ -33,6 +33,7 @@ struct fabric_server {
     char user[SERVER_USER_SIZE]; /* the last one that fabric_server_credentials was asked for */
     json_t *session;
     int attached; /* a descriptor with a read lock */
+    bool started; /* it did not run before */
 };
 
 /* ---- the folder ---- */
@@ -322,6 +323,7 @@ static int run_server(struct fabric_server *server, struct problem *problem)
             return error;
     }
     int error = start_server(server, problem);
+    server->started = error == 0;
     if (error == 0)
         error = wait_until_serves(server, problem);
     if (error != 0)
@@ -411,6 +413,39 @@ void fabric_server_detach(struct fabric_server *server)
         close(server->attached);
     json_decref(server->session);
     free(server);
+}
+
+/* Whether another program is attached. */
+static bool is_used(const char *folder)
+{
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    char path[PATH_MAX + 16];
+
+    snprintf(path, sizeof(path), "%s/attached", folder);
+    int descriptor = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    bool used =
+        descriptor >= 0 && (fcntl(descriptor, F_GETLK, &lock) != 0 || lock.l_type != F_UNLCK);
+    if (descriptor >= 0)
+        close(descriptor);
+    return used;
+}
+
+void fabric_server_leave(struct fabric_server *server)
+{
+    char folder[PATH_MAX];
+    struct problem ignored;
+
+    if (server == NULL)
+        return;
+    bool started = server->started;
+    memcpy(folder, server->folder, sizeof(folder));
+    fabric_server_detach(server);
+    int lock = started ? lock_folder(folder, &ignored) : -1;
+    if (lock < 0)
+        return;
+    if (!is_used(folder)) /* attaching needs the lock of the folder */
+        stop_supervisor(folder, NULL);
+    close(lock);
 }
 
 int fabric_server_stop(const char *folder, struct problem *problem)

@@ -49,6 +49,9 @@ int fabric_server_attach(const char *folder, struct fabric_server **ret_server,
 /* Frees it; the server goes on. NULL is allowed. */
 void fabric_server_detach(struct fabric_server *server);
 
+/* The same for what only looks: a server that did not run before ends, unless the session is used by now. */
+void fabric_server_leave(struct fabric_server *server);
+
 /* Ends the server and its supervisor, and waits for that. Its files stay. Returns 0, also if none ran. */
 int fabric_server_stop(const char *folder, struct problem *problem);
 
