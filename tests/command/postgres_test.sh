@@ -138,16 +138,33 @@ check "... and replied to all but the last, the end of the connection" jq -e \
 
 # ---- both ends metered ----
 
-PGSSLMODE=disable bench -h 127.0.0.1 -n -S -c 2 -T 12 -R 300 > both-tcp 2>&1 &
-bench -h "$scratch/data" -n -S -c 2 -T 12 -R 300 > both-unix 2>&1 &
-wait_for 30 pgrep -x pgbench
-sleep 0.5
-take_over -o both.trace --ring 64M --name postgres --name pgbench
-wait_for 30 sh -c '! pgrep -x pgbench'
+# Their connections are older than the metering: each has sent its first statement, which waits for a lock.
+mkfifo locked
+PGUSER=nobody psql -h 127.0.0.1 -p $port -q postgres < locked > locker.out 2>&1 &
+exec 9> locked
+echo "select pg_advisory_lock(7);" >&9
+# count_locks GRANTED COUNT: whether there are as many of them
+count_locks() {
+    [ "$(ask "select count(*) from pg_locks where locktype = 'advisory' and granted = $1")" = "$2" ]
+}
+check "a connection holds the lock" wait_for 30 count_locks true 1
+echo "select pg_advisory_lock_shared(7); select pg_advisory_unlock_shared(7);" > statements
+PGSSLMODE=disable bench -h 127.0.0.1 -n -f statements -c 2 -t 500 > both-tcp 2>&1 &
+both_tcp=$!
+bench -h "$scratch/data" -n -f statements -c 2 -t 500 > both-unix 2>&1 &
+both_unix=$!
+check "four connections wait for it" wait_for 30 count_locks false 4
+take_over -o both.trace --ring 64M --name postgres --name pgbench --name psql
+echo "select pg_advisory_unlock(7);" >&9
+wait $both_tcp $both_unix
 sleep 0.5
 let_go
+exec 9>&-
 "$dpm" stats --json both.trace > stats.json 2> stats.err
-check "of both, thousands of messages are matched" jq -e '.trace.matching.exact > 1000' stats.json
+check_equal "pgbench has done all of it" "1000 1000" "$(sed -n 's/^number of transactions actually processed: \([0-9]*\).*/\1/p' \
+    both-tcp both-unix | xargs)"
+# 2,000 transactions of two statements, each with its answer; the first statement of each connection came before
+check "of both, thousands of messages are matched" jq -e '.trace.matching.exact >= 2 * 2 * 2000 - 4' stats.json
 check_equal "... none is left over, at either end" "0 0" \
     "$(jq -r '.trace.matching | "\(.unmatched_sends) \(.unmatched_receives)"' stats.json)"
 
