@@ -2,9 +2,9 @@
 /*
  * calibrate.h: measures message delays, and what sensors and probes cost, for `dpm calibrate`.
  *
- *      control/calibrate_command.c   options, output
- *      control/calibrate_costs.c     the output for `dpm view --costs`
- *      control/calibrate_listen.c    the side that echoes
+ *      command/calibrate_command.c   options, output
+ *      command/calibrate_costs.c     the output for `dpm view --costs`
+ *      command/calibrate_listen.c    the side that echoes
  *      calibrate_local.c             within this machine
  *      calibrate_network.c           between machines
  *      calibrate_messages.c          sending, echoing, timing

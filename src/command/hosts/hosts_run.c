@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * hosts_run.c: `dpm run --host`: commands on several machines. See hosts.h.
+ *
+ *      connect, open recordings --> create all, suspended --> start them in the order given --> until all have ended
+ *
+ * Nothing is started unless everything could be created.
+ */
+#include "command/hosts/hosts_parts.h"
+
+#include "show/show.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SECOND       1000000000ULL /* ns */
+#define OUTPUT_GRACE (SECOND / 2)  /* for output that is on its way when a process has ended */
+#define LOST_STATUS  255 /* of a process whose host cannot be reached: ssh(1) has the same */
+
+/* ---- what happens ---- */
+
+static struct part *find_part(struct running *running, const struct metered_host *host,
+                              json_int_t pid)
+{
+    for (size_t i = 0; i < running->count; i++)
+        if (running->list[i].host == host && running->list[i].pid == pid && pid != 0)
+            return &running->list[i];
+    return NULL;
+}
+
+static void end_part(struct running *running, struct part *part, int status)
+{
+    if (part->ended)
+        return;
+    part->ended = running->hosts->changed = true;
+    part->status = status;
+    part->ended_at = clock_now(CLOCK_MONOTONIC);
+    if (running->failed == 0)
+        running->failed = status;
+}
+
+static void tell_killed(struct running *running, const struct part *part, int signal)
+{
+    char line[160];
+
+    if (conduct_interrupts(running->hosts->conduct) > 0 || running->abandoned)
+        return; /* as asked for */
+    snprintf(line, sizeof(line), "%.80s was killed by signal %d (%s)", part->command[0], signal,
+             strsignal(signal));
+    hosts_say(running->hosts, part->host->remote, line);
+}
+
+static void take_ended(struct running *running, struct part *part, const struct process_end *end)
+{
+    if (end->by_signal)
+        tell_killed(running, part, end->number);
+    end_part(running, part, end->by_signal ? 128 + end->number : end->number);
+}
+
+static void take_event(struct hosts *hosts, struct metered_host *host,
+                       const struct conduct_event *event)
+{
+    struct running *running = hosts->context;
+    const struct fabric_message *message = event->message;
+    struct part *part =
+        find_part(running, host, event->kind == CONDUCT_OUTPUT ? message->pid : event->notice->pid);
+
+    if (part == NULL)
+        return;
+    if (event->kind == CONDUCT_OUTPUT)
+        parts_output(running, part, message->err, message->bytes, message->size);
+    else if (event->notice->kind == NOTICE_ENDED)
+        take_ended(running, part, &event->notice->end);
+}
+
+/* The first signal is for the processes, the second for dpm. */
+static void pass_signal(struct hosts *hosts, int signal)
+{
+    struct running *running = hosts->context;
+
+    for (size_t i = 0; conduct_interrupts(hosts->conduct) == 1 && i < running->count; i++) {
+        struct part *part = &running->list[i];
+        if (part->started && !part->ended)
+            remote_call(conduct_remote(hosts->conduct), part->host->remote, "process.signal",
+                        request_signal(part->pid, sigabbrev_np(signal)), 10000, NULL, NULL);
+    }
+}
+
+/* ---- the beginning ---- */
+
+/* Calls the host's own, or the common command. */
+static int make_parts(struct running *running, struct problem *problem)
+{
+    struct hosts *hosts = running->hosts;
+    size_t count = hosts->options->count;
+
+    running->list = calloc(count, sizeof(*running->list));
+    if (running->list == NULL)
+        return problem_set(problem, -ENOMEM, "out of memory");
+    for (size_t i = 0; i < count; i++) {
+        const struct wanted_host *wanted = &hosts->options->list[i];
+        struct part *part = &running->list[running->count++];
+        part->running = running;
+        part->command = wanted->command != NULL ? wanted->command : running->wanted->command;
+        for (size_t j = 0; j < hosts->count; j++)
+            if (strcmp(hosts->list[j].remote->name, wanted->name) == 0)
+                part->host = &hosts->list[j];
+    }
+    parts_label(running);
+    return 0;
+}
+
+/* A program that the host lacks is copied there. */
+static int create(struct part *part, struct problem *problem)
+{
+    struct running *running = part->running;
+    const struct conduct_process wanted = {
+        .recording = HOSTS_RECORDING,
+        .command = part->command,
+        .user = running->wanted->user,
+        .input = part == running->list && running->input.open,
+    };
+    bool copied = false;
+    char line[400];
+    int result = conduct_create(running->hosts->conduct, part->host->remote, &wanted, &part->pid,
+                                &copied, problem);
+
+    if (copied) {
+        snprintf(line, sizeof(line), "%.300s is not there: it runs a copy of the one here",
+                 part->command[0]);
+        hosts_say(running->hosts, part->host->remote, line);
+    }
+    return result;
+}
+
+static int create_all(struct running *running, struct problem *problem)
+{
+    int result = 0;
+
+    for (size_t i = 0; result == 0 && i < running->count; i++)
+        result = create(&running->list[i], problem);
+    return result;
+}
+
+static int start_all(struct running *running, struct problem *problem)
+{
+    int result = 0;
+
+    for (size_t i = 0; result == 0 && i < running->count; i++) {
+        struct part *part = &running->list[i];
+        result = conduct_ask(running->hosts->conduct, part->host->remote, "process.start",
+                             request_process(part->pid), NULL, problem);
+        part->started = result == 0;
+    }
+    return result;
+}
+
+/* What was started already is asked to end. */
+static void take_back(struct running *running)
+{
+    struct problem ignored;
+
+    running->abandoned = true;
+    if (running->hosts->conduct != NULL)
+        conduct_set_patience(running->hosts->conduct, 1);
+    for (size_t i = 0; i < running->count; i++) {
+        const struct part *part = &running->list[i];
+        if (part->started && !part->ended)
+            conduct_ask(running->hosts->conduct, part->host->remote, "process.signal",
+                        request_signal(part->pid, "TERM"), NULL, &ignored);
+    }
+}
+
+static int begin(struct running *running, struct problem *problem)
+{
+    struct hosts *hosts = running->hosts;
+    const struct wanted_host *first = hosts->options->list;
+    const char *name = (first->command != NULL ? first->command : running->wanted->command)[0];
+    int result = hosts_begin(hosts, name, problem);
+
+    if (result == -ENOENT) /* a file for the session; not the command */
+        result = -EIO;
+    if (result == 0)
+        result = hosts_record(hosts, problem);
+    if (result == 0)
+        result = make_parts(running, problem);
+    if (result == 0)
+        result = create_all(running, problem);
+    if (result == 0)
+        result = hosts_keep(hosts, problem);
+    if (result == 0)
+        result = start_all(running, problem);
+    hosts->changed = true;
+    return result;
+}
+
+/* For the next controller. */
+static json_t *describe(const struct hosts *hosts)
+{
+    const struct running *running = hosts->context;
+    json_t *all = json_array();
+
+    for (size_t i = 0; i < running->count; i++) {
+        const struct part *part = &running->list[i];
+        const char *slash = strrchr(part->command[0], '/');
+        const struct kept_process process = {
+            .name = slash == NULL ? part->command[0] : slash + 1,
+            .pid = part->pid,
+            .machine = part->host->remote->name,
+            .state = part->ended     ? "killed"
+                     : part->started ? "running"
+                                     : "new",
+            .begun = part->started,
+            .status = part->status,
+        };
+        if (part->pid != 0)
+            json_array_append_new(all, kept_process_json(&process));
+    }
+    return all;
+}
+
+/* ---- until it ends ---- */
+
+static void end_lost(struct running *running)
+{
+    for (size_t i = 0; i < running->count; i++)
+        if (running->list[i].host->remote->state == REMOTE_OUT || running->list[i].host->agent_died)
+            end_part(running, &running->list[i], LOST_STATUS);
+}
+
+/* Whether the process has ended, and all that it has written has come. Its descendants may hold its files for ever. */
+static bool is_over(const struct part *part, uint64_t now)
+{
+    return part->ended &&
+           ((part->closed[0] && part->closed[1]) || now - part->ended_at >= OUTPUT_GRACE);
+}
+
+static bool finished(const struct running *running)
+{
+    uint64_t now = clock_now(CLOCK_MONOTONIC);
+
+    if (conduct_interrupts(running->hosts->conduct) >= 2)
+        return true;
+    for (size_t i = 0; i < running->count; i++)
+        if (!is_over(&running->list[i], now))
+            return false;
+    return !running->wanted->wait || hosts_recording(running->hosts) == hosts_idle(running->hosts);
+}
+
+static void record(struct running *running)
+{
+    running->hosts->shows = true;
+    while (!finished(running)) {
+        hosts_poll(running->hosts, 50);
+        end_lost(running);
+        parts_input(running);
+    }
+    parts_flush(running);
+}
+
+static int exit_status(const struct running *running)
+{
+    for (size_t i = 0; i < running->count; i++)
+        if (!running->list[i].ended)
+            return 128 + running->hosts->last_signal;
+    return running->failed;
+}
+
+static int run(struct running *running)
+{
+    struct problem problem;
+    int result = begin(running, &problem);
+
+    if (result < 0) {
+        take_back(running);
+        hosts_abandon(running->hosts);
+        command_error("%s", problem.text);
+        return result == -ENOENT ? 127 : EXIT_FAILURE;
+    }
+    record(running);
+    int stored = hosts_end(running->hosts);
+    if (hosts_report(running->hosts, &problem) < 0)
+        command_error("%s", problem.text);
+    int status = exit_status(running);
+    return status == 0 && (stored < 0 || running->hosts->lines_failed) ? EXIT_FAILURE : status;
+}
+
+int hosts_run(const struct hosts_options *options, const struct recording_command_options *recorder,
+              const struct hosts_run *wanted)
+{
+    struct running running = {.wanted = wanted, .input.open = parts_has_input()};
+    struct hosts hosts = {
+        .options = options,
+        .context = &running,
+        .all_or_none = true,
+        .happens = take_event,
+        .processes = describe,
+        .interrupted = pass_signal,
+    };
+    sigset_t old_mask;
+
+    running.hosts = &hosts;
+    if (recording_command_init(&hosts.recorder, recorder, "the commands run on", &old_mask) < 0)
+        return EXIT_FAILURE;
+    signal(SIGPIPE, SIG_IGN);
+    int status = run(&running);
+    hosts_done(&hosts);
+    recording_command_close(&hosts.recorder);
+    free(running.list);
+    return status;
+}

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT */
+/* service_sender.c: summaries on their way to a server of the site. See service.h. */
+#include "command/service/service.h"
+
+#include "command/shared/command.h"
+#include "fabric/fabric.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define WAITING_MOST 60
+#define CONNECT_MS   10000
+#define SETTLE_MS    10000
+#define AGAIN        10 /* s: to connect */
+
+struct service_sender {
+    struct fabric_options options;
+    char machine[FABRIC_NAME_MOST + 1];
+    char authorities[FABRIC_AUTHORITIES_SIZE];
+    struct fabric *fabric;
+    struct problem told; /* the last problem */
+    pthread_t thread;
+    pthread_mutex_t lock; /* of what follows */
+    pthread_cond_t changed;
+    json_t *waiting; /* the oldest first */
+    uint64_t dropped;
+    bool stops;
+};
+
+/* Once, until it is another one. */
+static void tell(struct service_sender *sender, const char *text)
+{
+    if (strcmp(sender->told.text, text) != 0)
+        command_say("%s", text[0] == '\0' ? "summaries can be sent again" : text);
+    snprintf(sender->told.text, sizeof(sender->told.text), "%s", text);
+}
+
+/* The first machine creates the streams. */
+static int connect_it(struct service_sender *sender, struct problem *problem)
+{
+    int result = fabric_open(&sender->options, CONNECT_MS, &sender->fabric, problem);
+
+    if (result == 0)
+        result = fabric_has_streams(sender->fabric, problem);
+    if (result == 0)
+        result = fabric_create_streams(sender->fabric, NULL, problem);
+    if (result >= 0)
+        return 0;
+    fabric_close(sender->fabric);
+    sender->fabric = NULL;
+    return result;
+}
+
+/* Nobody controls a service: requests are refused. */
+static void take_messages(struct service_sender *sender)
+{
+    struct fabric_message message;
+
+    while (fabric_next(sender->fabric, &message) == 1) {
+        if (message.kind == FABRIC_REQUEST)
+            fabric_refuse(message.request, FABRIC_REFUSED,
+                          "this agent measures its machine as a service, and takes no requests");
+        else if (message.kind == FABRIC_TROUBLE)
+            tell(sender, message.text);
+        fabric_message_done(&message);
+    }
+}
+
+static json_t *take_first(struct service_sender *sender)
+{
+    pthread_mutex_lock(&sender->lock);
+    json_t *first = json_incref(json_array_get(sender->waiting, 0));
+    json_array_remove(sender->waiting, 0);
+    if (first != NULL && sender->dropped > 0)
+        json_object_set_new(first, "not_sent", json_integer((json_int_t)sender->dropped));
+    pthread_mutex_unlock(&sender->lock);
+    return first;
+}
+
+/* It was not sent. What the fabric has no space for now waits again, unless as many newer ones do. */
+static void put_back(struct service_sender *sender, json_t *first, int error)
+{
+    pthread_mutex_lock(&sender->lock);
+    if (error == -EAGAIN && json_array_size(sender->waiting) < WAITING_MOST)
+        json_array_insert(sender->waiting, 0, first);
+    else
+        sender->dropped++;
+    pthread_mutex_unlock(&sender->lock);
+}
+
+static int send_all(struct service_sender *sender, struct problem *problem)
+{
+    json_t *first;
+    int result = 0;
+
+    while (result == 0 && (first = take_first(sender)) != NULL) {
+        result = fabric_notice(sender->fabric, "summary", first);
+        if (result < 0) {
+            problem_set(problem, result, "a summary cannot be sent: %s", strerror(-result));
+            put_back(sender, first, result);
+        }
+        json_decref(first);
+        take_messages(sender);
+    }
+    return result == 0 ? fabric_settle(sender->fabric, SETTLE_MS, problem) : result;
+}
+
+/* Waits for something to send, a second at most. Returns whether to go on. */
+static bool wait_for_some(struct service_sender *sender)
+{
+    struct timespec until;
+
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec++;
+    pthread_mutex_lock(&sender->lock);
+    if (!sender->stops && json_array_size(sender->waiting) == 0)
+        pthread_cond_timedwait(&sender->changed, &sender->lock, &until);
+    bool goes_on = !sender->stops;
+    pthread_mutex_unlock(&sender->lock);
+    return goes_on;
+}
+
+static void *run(void *context)
+{
+    struct service_sender *sender = context;
+    struct problem problem = {""};
+    uint64_t tried = 0;
+    bool goes_on;
+
+    do {
+        goes_on = wait_for_some(sender);
+        uint64_t now = clock_now(CLOCK_MONOTONIC);
+        int result = 0;
+        if (sender->fabric == NULL && (tried == 0 || now - tried > AGAIN * 1000000000ull)) {
+            tried = now;
+            result = connect_it(sender, &problem);
+        }
+        if (sender->fabric != NULL)
+            take_messages(sender);
+        if (sender->fabric != NULL && fabric_connected(sender->fabric))
+            result = send_all(sender, &problem);
+        if (result < 0)
+            tell(sender, problem.text);
+        else if (sender->fabric != NULL && fabric_connected(sender->fabric))
+            tell(sender, "");
+    } while (goes_on);
+    fabric_close(sender->fabric);
+    return NULL;
+}
+
+int service_sender_start(const struct service_destination *destination,
+                         struct service_sender **ret_sender, struct problem *problem)
+{
+    struct service_sender *sender = calloc(1, sizeof(*sender));
+    char host[256] = "";
+    sigset_t all, before;
+    int result = 0;
+
+    if (sender == NULL)
+        return problem_set(problem, -ENOMEM, "out of memory");
+    gethostname(host, sizeof(host) - 1);
+    fabric_name_make(host, sender->machine);
+    sender->options = (struct fabric_options){.url = destination->url,
+                                              .credentials = destination->credentials,
+                                              .session = destination->session,
+                                              .machine = sender->machine};
+    if (destination->authorities != NULL) {
+        result = fabric_read_authorities(destination->authorities, sender->authorities, problem);
+        sender->options.authorities = sender->authorities;
+    }
+    sender->waiting = json_array();
+    pthread_mutex_init(&sender->lock, NULL);
+    pthread_cond_init(&sender->changed, NULL);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int error = result < 0 ? 0 : pthread_create(&sender->thread, NULL, run, sender);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (error != 0)
+        result = problem_set(problem, -error, "cannot start a thread: %s", strerror(error));
+    if (result < 0) {
+        json_decref(sender->waiting);
+        free(sender);
+        return result;
+    }
+    *ret_sender = sender;
+    return 0;
+}
+
+void service_sender_put(struct service_sender *sender, json_t *summary)
+{
+    pthread_mutex_lock(&sender->lock);
+    if (json_array_size(sender->waiting) >= WAITING_MOST) {
+        json_array_remove(sender->waiting, 0);
+        sender->dropped++;
+    }
+    json_array_append_new(sender->waiting, summary);
+    pthread_cond_signal(&sender->changed);
+    pthread_mutex_unlock(&sender->lock);
+}
+
+void service_sender_stop(struct service_sender *sender)
+{
+    if (sender == NULL)
+        return;
+    pthread_mutex_lock(&sender->lock);
+    sender->stops = true;
+    pthread_cond_signal(&sender->changed);
+    pthread_mutex_unlock(&sender->lock);
+    pthread_join(sender->thread, NULL);
+    json_decref(sender->waiting);
+    pthread_mutex_destroy(&sender->lock);
+    pthread_cond_destroy(&sender->changed);
+    free(sender);
+}

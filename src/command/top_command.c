@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: MIT */
+/* top_command.c: `dpm top`: what processes do and wait for, now. See dpm-top(1). */
+#include "command/live/live_operand.h"
+#include "command/live/top_screen.h"
+#include "show/show.h"
+#include "show/text/terminal.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#define DEFAULT_INTERVAL 1000000000u /* ns */
+#define TEXT_ROWS        20          /* without a terminal */
+
+struct top_options {
+    struct live_operand operand;
+    uint64_t interval; /* ns */
+    double pace;
+    uint64_t count; /* snapshots; 0: any */
+    unsigned view;
+};
+
+static void say_nothing(const char *line, void *context)
+{
+    (void)line, (void)context;
+}
+
+static void say_below(const char *line, void *context)
+{
+    struct top_screen *screen = context;
+
+    snprintf(screen->said, sizeof(screen->said), "%.*s", (int)sizeof(screen->said) - 1, line);
+    screen->changed = true;
+}
+
+static void say_line(const char *line, void *context)
+{
+    (void)context;
+    command_say("%s", line);
+}
+
+static bool told_to_end(int signals)
+{
+    struct signalfd_siginfo info;
+
+    return read(signals, &info, sizeof(info)) == sizeof(info) && info.ssi_signo != SIGCHLD;
+}
+
+/* ---- on a terminal ---- */
+
+static bool is_gone(const struct pollfd *terminal)
+{
+    return (terminal->revents & (POLLHUP | POLLERR | POLLNVAL)) != 0;
+}
+
+static int show(struct top_screen *screen, struct live_feed *feed, int signals,
+                struct problem *problem)
+{
+    struct pollfd files[] = {{.fd = signals, .events = POLLIN},
+                             {.fd = STDIN_FILENO, .events = POLLIN}};
+
+    while (!screen->ends) {
+        live_feed_wait(feed, files, ARRAY_SIZE(files), UINT64_MAX);
+        if (((files[0].revents & POLLIN) != 0 && told_to_end(signals)) || is_gone(&files[1]))
+            return 0;
+        int result = live_feed_step(feed, problem);
+        if (result < 0)
+            return result;
+        screen->changed |= result > 0 && screen->look.back == 0;
+        if (top_screen_keys(screen) < 0)
+            return problem_set(problem, -ENOMEM, "out of memory");
+        if (screen->changed)
+            top_screen_draw(screen);
+    }
+    return 0;
+}
+
+static int top_on_terminal(struct top_options *options, int signals)
+{
+    struct live_feed_options wish = {
+        .interval = options->interval, .pace = options->pace, .stop = signals, .hides = true};
+    struct live_feed feed = {0};
+    struct top_screen screen;
+    struct problem problem;
+    int result = top_screen_begin(&screen, &feed, options->operand.subject, &problem);
+
+    if (result < 0)
+        return command_error("%s", problem.text);
+    screen.look.view = options->view;
+    top_screen_say(&screen, options->operand.reads_traces ? "dpm top: waiting for records ..."
+                                                          : "dpm top: loading the meter ...");
+    live_operand_feed(&options->operand, &wish);
+    wish.acquiring.say = say_nothing;
+    wish.say = say_below;
+    wish.say_context = &screen;
+    result = live_feed_open(&feed, &wish, &problem);
+    if (result >= 0)
+        result = show(&screen, &feed, signals, &problem);
+    live_feed_close(&feed); /* first of all: nothing stays attached */
+    top_screen_end(&screen);
+    return result < 0 ? command_error("%s", problem.text) : EXIT_SUCCESS;
+}
+
+/* ---- without one ---- */
+
+static size_t width_of_text(void)
+{
+    size_t width = terminal_width(stdout);
+
+    return width == 0 ? 80 : width < TOP_WIDTH_MOST ? width : TOP_WIDTH_MOST;
+}
+
+/* Of requests it is not known how many of the other connections have some. */
+static void print_rest(const struct top_look *look, const struct live_snapshot *snapshot,
+                       size_t rows)
+{
+    uint32_t others = snapshot->tables[top_table_of(look->view)].others.rows;
+    char more[UNIT_SIZE];
+
+    show_count(rows + (look->view == TOP_REQUESTS ? 0 : others), more);
+    if (rows > 0 || (look->view != TOP_REQUESTS && others > 0))
+        printf("and %s%s more\n", look->view == TOP_REQUESTS && others > 0 ? "at least " : "",
+               more);
+}
+
+static void print(const struct live_feed *feed, const struct top_look *look, const char *subject)
+{
+    const struct live_snapshot *snapshot = live_snapshot(feed->live, 0);
+    const struct live_snapshot *before = live_snapshot(feed->live, 1);
+    const struct live_row *rows[LIVE_ROWS_MOST];
+    size_t count = top_rows(look, snapshot, rows), width = width_of_text();
+    char line[TOP_LINE_SIZE];
+
+    top_head(snapshot, subject, "", snapshot->last, width, line);
+    puts(line);
+    top_costs(snapshot, live_feed_records(feed), width, line);
+    puts(line);
+    top_heading(look, width, line);
+    puts(line);
+    for (size_t i = 0; i < count && i < TEXT_ROWS; i++) {
+        top_row(look, snapshot, before, rows[i], width, line);
+        puts(line);
+    }
+    print_rest(look, snapshot, count > TEXT_ROWS ? count - TEXT_ROWS : 0);
+    putchar('\n');
+}
+
+static int print_all(struct live_feed *feed, const struct top_options *options, int signals,
+                     struct problem *problem)
+{
+    struct pollfd file = {.fd = signals, .events = POLLIN};
+    struct top_look look;
+    struct live_choice choice;
+    uint64_t printed = 0;
+
+    top_look_init(&look);
+    look.view = options->view;
+    top_choice(&look, &choice);
+    if (live_choose(feed->live, &choice) < 0)
+        return problem_set(problem, -ENOMEM, "out of memory");
+    while (!feed->ended && (options->count == 0 || printed < options->count)) {
+        live_feed_wait(feed, &file, 1, UINT64_MAX);
+        if ((file.revents & POLLIN) != 0 && told_to_end(signals))
+            return 0;
+        int result = live_feed_step(feed, problem);
+        if (result < 0)
+            return result;
+        if (result > 0 && !top_is_rest(feed->live))
+            print(feed, &look, options->operand.subject);
+        printed += result > 0;
+        result = result > 0 ? command_flush_output(problem) : 0;
+        if (result < 0)
+            return result == -EPIPE ? 0 : result; /* the reader has gone */
+    }
+    return 0;
+}
+
+/* Nobody watches a finished trace being played: a picture for each interval of its time. */
+static int top_as_text(struct top_options *options, int signals)
+{
+    struct live_feed_options wish = {
+        .interval = options->interval, .stop = signals, .hides = true, .say = say_line};
+    struct live_feed feed;
+    struct problem problem;
+
+    live_operand_feed(&options->operand, &wish);
+    wish.acquiring.say = say_line;
+    int result = live_feed_open(&feed, &wish, &problem);
+    if (result >= 0)
+        result = print_all(&feed, options, signals, &problem);
+    live_feed_close(&feed);
+    return result < 0 ? command_error("%s", problem.text) : EXIT_SUCCESS;
+}
+
+/* ---- options ---- */
+
+static const char *view_word(size_t index)
+{
+    return top_view_name((unsigned)index);
+}
+
+enum { OPTION_NAME = OPTION_HELP + 1, OPTION_INTERVAL, OPTION_PACE, OPTION_VIEW };
+
+static const struct command_option top_options[] = {
+    {"pid", 'p', {"PID", ARGUMENT_PID}, "this process; -p and --name are repeatable"},
+    {"name", OPTION_NAME, {"NAME", ARGUMENT_PROCESS}, "processes with this name"},
+    {"view",
+     OPTION_VIEW,
+     {"WHAT", ARGUMENT_WORD, view_word},
+     "rows at first: processes (default), pairs, connections, requests, programs,\ncontainers, "
+     "machines"},
+    {"interval", OPTION_INTERVAL, {"TIME"}, "a new picture every TIME, at least 10ms (1s)"},
+    {"pace", OPTION_PACE, {"N"}, "play a finished trace N times as fast, 1 to 100 (1)"},
+    {"count", 'n', {"N"}, "without a terminal: end after N pictures"},
+    {0},
+};
+
+static int read_interval(struct top_options *options)
+{
+    if (parse_duration(optarg, &options->interval) == 0 && options->interval >= 10000000u)
+        return -1;
+    return command_usage_error("top", "--interval '%s': give a time of at least 10ms, e.g. 2s",
+                               optarg);
+}
+
+static int take_option(int option, struct top_options *options)
+{
+    uint64_t number = 0;
+    size_t word = 0;
+    int status;
+
+    switch (option) {
+    case 'p':
+        return live_operand_take("top", false, &options->operand);
+    case OPTION_NAME:
+        return live_operand_take("top", true, &options->operand);
+    case 'n':
+        return option_number("top", "count", 1, UINT32_MAX, &options->count);
+    case OPTION_PACE:
+        status = option_number("top", "pace", 1, 100, &number);
+        options->pace = (double)number;
+        return status;
+    case OPTION_VIEW:
+        status = option_word("top", "view", view_word, &word);
+        options->view = (unsigned)word;
+        return status;
+    case OPTION_INTERVAL:
+        return read_interval(options);
+    case OPTION_HELP:
+        return command_help("top");
+    default:
+        return command_usage_error("top", NULL);
+    }
+}
+
+static int command_top(int argc, char **argv)
+{
+    struct top_options options = {.interval = DEFAULT_INTERVAL, .pace = 1};
+    sigset_t old_mask;
+    int option, status = -1;
+
+    while (status < 0 && (option = command_next_option(&top_command, argc, argv)) != -1)
+        status = take_option(option, &options);
+    if (status < 0)
+        status = live_operand_done("top", argc, argv, optind, &options.operand);
+    if (status < 0) {
+        bool terminal = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) && top_screen_is_there();
+        int signals = recording_signals(&old_mask);
+        if (terminal)
+            signal(SIGPIPE, SIG_IGN);
+        if (signals < 0)
+            status = command_error("cannot watch signals: %s", strerror(-signals));
+        else
+            status = terminal ? top_on_terminal(&options, signals) : top_as_text(&options, signals);
+        close(signals);
+    }
+    live_operand_free(&options.operand);
+    return status;
+}
+
+const struct command top_command = {
+    .name = "top",
+    .description = "what processes do and wait for, while they run",
+    .usage = "[OPTION]... [TRACE... | FOLDER | SESSION | JOB]",
+    .function = command_top,
+    .operand = {"TRACE", ARGUMENT_TRACE},
+    .options = top_options,
+};
