@@ -96,22 +96,23 @@ static bool is_known(struct libraries *libraries, const struct file_identity *fi
 static void probe_places(struct recording *recording, const struct library *library, int file)
 {
     struct library_place places[LIBRARY_PLACES_MOST];
+    struct meter_probe probes[LIBRARY_PLACES_MOST];
     struct problem problem;
     int count = libraries_find_places(library, file, places);
 
-    for (int i = 0; i < count; i++) {
-        const struct meter_probe probe = {.file = file,
-                                          .offset = places[i].offset,
-                                          .semaphore = places[i].semaphore,
-                                          .program = places[i].probe->program,
-                                          .cookie = places[i].number,
-                                          .at_return = places[i].probe->at_return};
-        if (recording->meter->probe(recording->meter, &probe, &problem) == 0)
-            recording->probes++;
-        else if (recording->probe_problem[0] == '\0')
-            snprintf(recording->probe_problem, sizeof(recording->probe_problem), "%s: %s: %.180s",
-                     library->file, places[i].probe->place, problem.text);
-    }
+    for (int i = 0; i < count; i++)
+        probes[i] = (struct meter_probe){.offset = places[i].offset,
+                                         .semaphore = places[i].semaphore,
+                                         .program = places[i].probe->program,
+                                         .cookie = places[i].number,
+                                         .at_return = places[i].probe->at_return};
+    if (count <= 0)
+        return;
+    recording->probes +=
+        recording->meter->probe(recording->meter, file, probes, (size_t)count, &problem);
+    if (problem.text[0] != '\0' && recording->probe_problem[0] == '\0')
+        snprintf(recording->probe_problem, sizeof(recording->probe_problem), "%s: %.180s",
+                 library->file, problem.text);
 }
 
 /* Some file systems have other device numbers in stat(2) than in /proc/PID/maps, so all are compared by the former. */

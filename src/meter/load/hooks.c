@@ -184,7 +184,7 @@ bool type_has_member(const struct kernel_types *types, const char *name, const c
     return false;
 }
 
-static bool function_exists(const struct kernel_types *types, const char *name)
+bool function_exists(const struct kernel_types *types, const char *name)
 {
     return kernel_types_find(types, name, BTF_KIND_FUNC) != 0;
 }

@@ -110,7 +110,8 @@ int tracepoint_arguments(const struct kernel_types *types, const char *name);
 /* Whether these types have a struct with this member. */
 bool type_has_member(const struct kernel_types *types, const char *type, const char *member);
 
-/* Whether the kernel has an iterator of this name. */
+/* Whether the kernel has a function, or an iterator, of this name. */
+bool function_exists(const struct kernel_types *types, const char *name);
 bool iterator_exists(const struct kernel_types *types, const char *name);
 
 #endif

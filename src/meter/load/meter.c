@@ -193,6 +193,7 @@ static int choose_hooks(struct meter *meter, const struct meter_options *options
     hooks_choose(&offers, meter->flags, meter->kinds, meter->choices);
     int result = hooks_missing(&offers, meter->choices, problem);
     meter->exit_tells_last = tracepoint_arguments(offers.types, "sched_process_exit") > 1;
+    meter->probes_at_once = function_exists(offers.types, "bpf_uprobe_multi_link_attach");
     meter->interface.unknown_flags = unknown_flags(&offers);
     if ((meter->flags & meter->interface.unknown_flags) != 0 && meter->left_out[0] == '\0')
         snprintf(meter->left_out, sizeof(meter->left_out),
@@ -329,6 +330,7 @@ static int load(struct meter *meter, const struct meter_options *options, struct
     bpf_program__set_autoload(meter->kernel->progs.library_sensor, options->libraries);
     bpf_program__set_autoload(meter->kernel->progs.mpi_begins, (meter->kinds & METER_MPI) != 0);
     bpf_program__set_autoload(meter->kernel->progs.mpi_ends, (meter->kinds & METER_MPI) != 0);
+    meter_probes_choose(meter);
     int result = meter_bpf__load(meter->kernel);
     if (result < 0)
         return cannot_load(result, problem);

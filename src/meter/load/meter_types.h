@@ -55,8 +55,11 @@ struct meter {
     bool outside;        /* a process outside of it was acquired */
     bool exit_tells_last; /* the thread exit hook shows whether the thread is its process's last */
     uint32_t unmetered;   /* 1 << enum unmetered_kind: those in use of which a NAME was added */
+    bool probes_at_once;  /* many places can be probed with one link */
     struct bpf_link **probes; /* of places in libraries */
     size_t probe_count, probe_capacity;
+    int *probe_links; /* the same: descriptors of links that libbpf does not know */
+    size_t probe_link_count, probe_link_capacity;
     char left_out[LEFT_OUT_SIZE]; /* what is not metered, and why; empty: nothing */
     bool detached;
 };
@@ -71,8 +74,11 @@ static inline struct meter *meter_of(const struct meter_interface *interface)
 int meter_attach(struct meter *meter, uint64_t told, uint32_t kinds, struct problem *problem);
 
 /* As meter_interface.probe. */
-int meter_probe(struct meter_interface *interface, const struct meter_probe *probe,
-                struct problem *problem);
+size_t meter_probe(struct meter_interface *interface, int file, const struct meter_probe *probes,
+                   size_t count, struct problem *problem);
+
+/* Before the meter is loaded: its programs for probes are attached to many places at once. */
+void meter_probes_choose(struct meter *meter);
 
 /* Removes all probes. */
 void meter_probes_done(struct meter *meter);

@@ -51,7 +51,6 @@ struct meter_begun {
 
 /* A place in a file that processes map, and what the kernel does for metered ones each time that they reach it. */
 struct meter_probe {
-    int file;
     uint64_t offset;     /* of the instruction, in the file */
     uint64_t semaphore;  /* offset of a counter in the file that is raised meanwhile; 0: none */
     const char *program; /* of the kernel meter */
@@ -156,10 +155,11 @@ struct meter_interface {
      * (state.skipped). */
     uint64_t (*lost)(const struct meter_interface *meter, enum ring_id ring);
 
-    /* Probes a place, until the end of the metering. Each process of the machine that reaches it pays some
-     * microseconds; only metered ones make records. Errors with a line in `problem`. NULL: this meter cannot, or was not opened for it. */
-    int (*probe)(struct meter_interface *meter, const struct meter_probe *probe,
-                 struct problem *problem);
+    /* Probes places of a file (a descriptor), until the end of the metering. Each process of the machine that reaches one pays some
+     * microseconds; only metered ones make records. Returns how many are probed, with a line in `problem` for the first that is not
+     * (else an empty one). NULL: this meter cannot, or was not opened for it. */
+    size_t (*probe)(struct meter_interface *meter, int file, const struct meter_probe *probes,
+                    size_t count, struct problem *problem);
 
     /* ---- the end ---- */
 
