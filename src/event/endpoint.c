@@ -159,10 +159,22 @@ static bool common_endpoint(const struct path_record *path, char text[ENDPOINT_S
     return true;
 }
 
+/* "rank 3", of MPI_COMM_WORLD; "rank 0 of 5a1f": of another communicator, by a part of its number. */
+static void mpi_endpoint(const struct path_record *path, uint32_t rank, char text[ENDPOINT_SIZE])
+{
+    uint32_t communicator = word_at(path->local + 12) ^ word_at(path->local + 8);
+
+    if (communicator == 0)
+        snprintf(text, ENDPOINT_SIZE, "rank %" PRIu32, rank);
+    else
+        snprintf(text, ENDPOINT_SIZE, "rank %" PRIu32 " of %04" PRIx32, rank,
+                 (communicator ^ communicator >> 16) & 0xffff);
+}
+
 void endpoint_local(const struct path_record *path, char text[ENDPOINT_SIZE])
 {
     if (path->kind == PATH_MPI)
-        snprintf(text, ENDPOINT_SIZE, "rank %" PRIu32, path_rank(path));
+        mpi_endpoint(path, path_rank(path), text);
     if (path->kind == PATH_MPI || common_endpoint(path, text))
         return;
     if (path->family == AF_UNIX)
@@ -174,7 +186,7 @@ void endpoint_local(const struct path_record *path, char text[ENDPOINT_SIZE])
 void endpoint_remote(const struct path_record *path, char text[ENDPOINT_SIZE])
 {
     if (path->kind == PATH_MPI)
-        snprintf(text, ENDPOINT_SIZE, "rank %" PRIu32, word_at(path->remote));
+        mpi_endpoint(path, word_at(path->remote), text);
     if (path->kind == PATH_MPI || common_endpoint(path, text))
         return;
     if (path->family == AF_UNIX)

@@ -444,7 +444,7 @@ struct path_record {
     uint16_t local_port; /* host byte order */
     uint16_t remote_port;
     uint8_t local
-        [16]; /* IPv4: the first 4 bytes; queue: type or priority of its messages, 8 bytes; MPI: rank, tag, 4 each */
+        [16]; /* IPv4: the first 4 bytes; queue: type or priority of its messages, 8 bytes; MPI: rank, tag, 4 each, communicator, 8 (0: MPI_COMM_WORLD) */
     uint8_t remote[16];        /* MPI: rank, 4 bytes */
     uint32_t start_out;        /* offset of the first byte or message sent */
     uint32_t start_in;         /* offset of the first byte or message received */

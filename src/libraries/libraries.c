@@ -23,6 +23,13 @@ static const struct library_probe hotspot[] = {
 
 #define MPI_WAITS(name, number) MPI_CALL(#name, number),
 
+/* A call that makes a communicator, or tells of one. */
+#define MPI_MAKING(name, number)                                                                   \
+    {"PMPI_" name, "mpi_making_begins", number},                                                   \
+    {                                                                                              \
+        "PMPI_" name, "mpi_making_ends", number, .at_return = true                                 \
+    }
+
 /* And its form with large counts. */
 #define MPI_NOT_COUNTED(name)                                                                      \
     {"PMPI_" name, "mpi_begins", MPI_UNCOUNTED},                                                   \
@@ -76,6 +83,13 @@ static const struct library_probe mpi[] = {
     MPI_NOT_COUNTED("Ssend_init"),
     MPI_NOT_COUNTED("Rsend_init"),
     MPI_NOT_COUNTED("Recv_init"),
+    MPI_MAKING("Comm_dup", MPI_MAKES_DUP),
+    MPI_MAKING("Comm_split", MPI_MAKES_SPLIT),
+    MPI_MAKING("Comm_split_type", MPI_MAKES_SPLIT_TYPE),
+    MPI_MAKING("Cart_create", MPI_MAKES_CART),
+    MPI_MAKING("Comm_rank", MPI_TELLS_RANK),
+    {"PMPI_Comm_free", "mpi_making_begins", MPI_FREES},
+    {"PMPI_Comm_disconnect", "mpi_making_begins", MPI_FREES},
     {"PMPI_Cancel", "mpi_begins", MPI_UNCOUNTED},
     {"PMPI_Request_free", "mpi_begins", MPI_UNCOUNTED},
     /* last: all calls of a process that is seen to begin are seen */

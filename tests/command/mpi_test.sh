@@ -39,6 +39,10 @@ try() {
     check "$name: each receive leads to its send" grep -q "^Matched receives: $(truth 3) exact.$" stats
     "$dpm" dump "$name.trace" > dumped
     check "$name: ranks are named" grep -q "mpi rank 0 > rank 1 " dumped
+    # those of which two or more of three ranks are members: the same, twice, even ranks, these again, node, line
+    check_equal "$name: ... and in other communicators" 6 \
+        "$(sed -n 's/.* mpi rank 0 of \([0-9a-f]*\) > .*/\1/p' dumped | sort -u | wc -l)"
+    check_not "$name: all are known" grep -q "how their communicator was made" err
     check "$name: what a collective function waits for is named" grep -q "MPI_Barrier" dumped
     check_equal "$name: no call is in doubt" 0 "$("$dpm" dump --json "$name.trace" | grep -c '"older"')"
     for how in replace anybody; do

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * mpi_messages.c: a program of MPI whose messages its own PMPI wrapper counts (mpi_test.sh compiles it with each MPI): blocking
- * and not, large and small, of several tags, received from anybody, polled for, waited for one by one. Each rank writes
+ * and not, large and small, of several tags and communicators, received from anybody, polled for, waited for one by one. Each rank writes
  * truth.RANK: messages sent and their bytes, received and their bytes. With an argument, ranks first pass messages that are
  * not recorded: "replace", by MPI_Sendrecv_replace; "anybody", received without a status.
  */
@@ -123,6 +123,52 @@ static void any_of_two(void)
     }
 }
 
+/* Each with the next one of this communicator. */
+static void around(MPI_Comm of, int own)
+{
+    int members, number = own, in;
+    MPI_Request request;
+    MPI_Status status;
+
+    MPI_Comm_size(of, &members);
+    for (int i = 0; members > 1 && i < 5; i++) {
+        MPI_Irecv(&in, 1, MPI_INT, (own + members - 1) % members, 1, of, &request);
+        MPI_Send(&number, 1, MPI_INT, (own + 1) % members, 1, of);
+        MPI_Wait(&request, &status);
+        note_received(&status);
+    }
+}
+
+static int rank_in(MPI_Comm of)
+{
+    int own;
+
+    MPI_Comm_rank(of, &own);
+    return own;
+}
+
+/* All use the same ranks and tags. Ranks of the same and of the line are those of the world. */
+static void communicators(void)
+{
+    MPI_Comm same, part, node, line, again, none;
+    int ends = 0;
+
+    MPI_Comm_dup(MPI_COMM_WORLD, &same);
+    around(same, rank);
+    MPI_Comm_split(MPI_COMM_WORLD, rank % 2, -rank, &part);
+    around(part, rank_in(part));
+    MPI_Comm_split_type(same, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+    around(node, rank_in(node));
+    MPI_Cart_create(MPI_COMM_WORLD, 1, &size, &ends, 0, &line);
+    around(line, rank);
+    MPI_Comm_split(line, rank == 0 ? MPI_UNDEFINED : 1, 0, &none);
+    MPI_Comm_free(&same);
+    MPI_Comm_dup(part, &again);
+    around(again, rank_in(again));
+    MPI_Comm_dup(MPI_COMM_WORLD, &same);
+    around(same, rank);
+}
+
 /* On the path of the halo's first tag. */
 static void unrecorded(const char *how)
 {
@@ -163,6 +209,7 @@ int main(int argc, char **argv)
     poll_for();
     MPI_Send(large, 1, MPI_BYTE, MPI_PROC_NULL, 1, MPI_COMM_WORLD);
     any_of_two();
+    communicators();
     snprintf(name, sizeof(name), "truth.%d", rank);
     FILE *file = fopen(name, "w");
     fprintf(file, "%ld %ld %ld %ld\n", sent, sent_bytes, received, received_bytes);

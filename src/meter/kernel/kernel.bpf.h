@@ -353,7 +353,16 @@ struct ipc_namespace {
     struct ns_common ns;
 };
 
+struct new_utsname {
+    char nodename[65];
+};
+
+struct uts_namespace {
+    struct new_utsname name;
+};
+
 struct nsproxy {
+    struct uts_namespace *uts_ns;
     struct ipc_namespace *ipc_ns;
 };
 

@@ -28,7 +28,7 @@
  *      object.bpf.h      what a BLOCK waited for
  *      process.bpf.h     CREATEPROCESS, EXEC, TERMINATION
  *      library.bpf.h     SENSOR: a place in a library
- *      mpi.bpf.h         messages of MPI (mpi_process.bpf.h: ranks and jobs)
+ *      mpi.bpf.h         messages of MPI (mpi_process.bpf.h: ranks and jobs; mpi_communicator.bpf.h: communicators)
  *      rights.bpf.h      which processes a user may meter
  *      mark.bpf.h        iterators: marking running processes, and the sockets they hold
  *      settle.bpf.h      initial positions of those sockets

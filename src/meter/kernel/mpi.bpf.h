@@ -12,20 +12,23 @@
  * path from the status, if the program asks for that.
  *
  * Messages go through shared memory, and a receiver spins: so the wait is between RECEIVECALL, at the entry, and RECEIVE, at the
- * end; or BLOCK, if the call ends without a message that can be recorded. Only MPI_COMM_WORLD is known: ranks are those of the
- * environment.
+ * end; or BLOCK, if the call ends without a message that can be recorded. Ranks in MPI_COMM_WORLD are those of the environment;
+ * other communicators: mpi_communicator.bpf.h.
  */
 #ifndef DPM_MPI_BPF_H
 #define DPM_MPI_BPF_H
 
-#include "meter/kernel/mpi_process.bpf.h"
+#include "meter/kernel/mpi_communicator.bpf.h"
 
 /* ---- paths ---- */
 
-static __always_inline uint64_t mpi_cookie(const struct mpi_process *process, uint32_t from,
-                                           uint32_t to, int32_t tag)
+static __always_inline uint64_t mpi_cookie(const struct mpi_process *process,
+                                           const struct mpi_path_key *key, uint32_t from,
+                                           uint32_t to)
 {
-    return mpi_mix(mpi_mix(mpi_mix(process->job, from), to), (uint32_t)tag) >> 1 | 1;
+    uint64_t job = key->communicator == 0 ? process->job : mpi_mix(process->job, key->communicator);
+
+    return mpi_mix(mpi_mix(mpi_mix(job, from), to), (uint32_t)key->tag) >> 1 | 1;
 }
 
 /* The path with a rank; NULL: no memory (counted). */
@@ -45,12 +48,13 @@ static __noinline struct mpi_path *mpi_path_with(struct mpi_path_key *key)
 
 /* Its number. If it is new, it is recorded. 0: the ring is full. */
 __noinline uint32_t mpi_path_number(struct stream *stream, struct mpi_path *path,
-                                    const struct mpi_process *process, uint32_t peer, int32_t tag)
+                                    const struct mpi_process *process,
+                                    const struct mpi_path_key *key)
 {
     struct path_record *record;
     uint32_t number;
 
-    if (stream == NULL || path == NULL || process == NULL)
+    if (stream == NULL || path == NULL || process == NULL || key == NULL)
         return 0;
     if (path->number != 0)
         return path->number;
@@ -60,11 +64,12 @@ __noinline uint32_t mpi_path_number(struct stream *stream, struct mpi_path *path
     number = record->path;
     record->header.flags = RECORD_NO_STREAM;
     record->kind = PATH_MPI;
-    record->cookie = mpi_cookie(process, process->rank, peer, tag);
-    record->peer = mpi_cookie(process, peer, process->rank, tag);
-    *(uint32_t *)record->local = process->rank;
-    *(uint32_t *)record->remote = peer;
-    *(int32_t *)(record->local + 4) = tag;
+    record->cookie = mpi_cookie(process, key, key->rank, key->peer);
+    record->peer = mpi_cookie(process, key, key->peer, key->rank);
+    *(uint32_t *)record->local = key->rank;
+    *(uint32_t *)record->remote = key->peer;
+    *(int32_t *)(record->local + 4) = key->tag;
+    *(uint64_t *)(record->local + 8) = key->communicator;
     submit(record);
     stream->scratch.beginning = (struct message){.path = number};
     write_message(stream, EVENT_CREATEPATH, &stream->scratch.beginning);
@@ -131,7 +136,7 @@ static __noinline int mpi_send(struct stream *stream, struct mpi_process *proces
         return 0;
     note_thread_of_path(process, &path->sender);
     call->send_number = __sync_fetch_and_add(&path->sent, 1);
-    call->send_path = mpi_path_number(stream, path, process, key->peer, key->tag);
+    call->send_path = mpi_path_number(stream, path, process, key);
     return 1;
 }
 
@@ -145,6 +150,8 @@ static __always_inline int mpi_post(struct stream *stream, struct mpi_process *p
         return 0;
     if (receive->source < 0 || receive->tag < 0)
         return 0;
+    key->communicator = receive->communicator;
+    key->rank = receive->rank;
     key->peer = receive->source;
     key->tag = receive->tag;
     path = mpi_path_with(key);
@@ -152,7 +159,7 @@ static __always_inline int mpi_post(struct stream *stream, struct mpi_process *p
         return 0;
     note_thread_of_path(process, &path->receiver);
     receive->number = __sync_fetch_and_add(&path->received, 1);
-    receive->path = mpi_path_number(stream, path, process, key->peer, key->tag);
+    receive->path = mpi_path_number(stream, path, process, key);
     return 1;
 }
 
@@ -283,12 +290,14 @@ static __always_inline void enter_send(struct stream *stream, struct mpi_process
     mpi_send(stream, process, key, call);
 }
 
-static __always_inline bool begin_receive(struct mpi_call *call, int32_t source, int32_t tag,
-                                          uint32_t count, uint64_t type)
+static __always_inline bool begin_receive(struct mpi_call *call, const struct mpi_path_key *key,
+                                          int32_t source, int32_t tag, uint32_t count,
+                                          uint64_t type)
 {
     if (is_nobody(source, call->mpich))
         return false;
-    call->receive = (struct mpi_receive){.source = source, .tag = tag};
+    call->receive = (struct mpi_receive){
+        .source = source, .tag = tag, .rank = key->rank, .communicator = key->communicator};
     call->receive.bytes = mpi_bytes(count, type, call->mpich);
     return true;
 }
@@ -423,7 +432,7 @@ static __always_inline void enter_messages(struct stream *stream, struct mpi_pro
         enter_send(stream, process, key, call, registers);
         if (call->send_path != 0)
             tell_mpi(stream, EVENT_SEND, call->send_path, call->send_number, call->send_bytes, 0);
-        if (!begin_receive(call, on_stack(registers, 2), on_stack(registers, 3),
+        if (!begin_receive(call, key, on_stack(registers, 2), on_stack(registers, 3),
                            on_stack(registers, 0), on_stack(registers, 1))) {
             call->function = MPI_NO_FUNCTION;
             return;
@@ -432,7 +441,7 @@ static __always_inline void enter_messages(struct stream *stream, struct mpi_pro
     default:
         if (call->function != MPI_IRECV)
             call->status = status_at(on_stack(registers, 0), call->mpich);
-        if (!begin_receive(call, registers->cx, registers->r8, registers->si, registers->dx)) {
+        if (!begin_receive(call, key, registers->cx, registers->r8, registers->si, registers->dx)) {
             pass_over(call);
             return;
         }
@@ -442,12 +451,23 @@ static __always_inline void enter_messages(struct stream *stream, struct mpi_pro
         tell_mpi_waits(stream, call, receive->path);
 }
 
+static __always_inline struct mpi_communicator *known_communicator(struct mpi_process *process,
+                                                                   const struct mpi_key *of,
+                                                                   uint64_t communicator,
+                                                                   uint32_t mpich)
+{
+    struct mpi_communicator_key key = {*of, mpi_handle(communicator, mpich)};
+
+    return mpi_communicator_of(process, &key, mpich);
+}
+
 SEC("uprobe")
 int mpi_begins(struct pt_regs *registers)
 {
     struct task_struct *task = bpf_get_current_task_btf();
     struct stream *stream = running_stream(task);
     uint64_t cookie = bpf_get_attach_cookie(registers), communicator = registers->r9;
+    struct mpi_communicator *known;
     struct mpi_process *process;
     struct mpi_path_key key = {};
     struct mpi_call *call;
@@ -492,11 +512,14 @@ int mpi_begins(struct pt_regs *registers)
         communicator = on_stack(registers, 4);
     if (makes_request(call->function))
         call->request = on_stack(registers, 0);
-    if (!is_world(process, communicator, call->mpich)) {
+    known = known_communicator(process, &key.process, communicator, call->mpich);
+    if (known == NULL || known->rank == 0) {
         __sync_fetch_and_add(&mpi_other_communicators, 1);
         pass_over(call);
         return 0;
     }
+    key.communicator = known->id;
+    key.rank = known->rank - 1;
     enter_messages(stream, process, &key, call, registers);
     return 0;
 }

@@ -39,15 +39,18 @@ struct mpi_process {
     uint32_t looked; /* at its environment */
     /* not all its messages are counted, or two threads may have taken each other's numbers: edges are inferred */
     uint32_t doubtful;
-    uint32_t unused;
+    uint32_t whole; /* was seen to initialize MPI */
     uint64_t world; /* Open MPI: address of MPI_COMM_WORLD; 0: not seen yet ... */
     uint64_t other; /* ... and of the last other communicator */
 };
 
 struct mpi_path_key {
     struct mpi_key process;
+    uint64_t communicator; /* its number; 0: MPI_COMM_WORLD */
+    uint32_t rank;         /* of the process, in it */
     uint32_t peer;
     int32_t tag;
+    uint32_t unused;
 };
 
 struct mpi_path {
@@ -70,7 +73,8 @@ struct mpi_receive {
     uint32_t path;       /* 0: not known yet */
     uint32_t number;
     uint32_t bytes; /* at most */
-    uint32_t unused;
+    uint32_t rank;  /* of the process, in this communicator: */
+    uint64_t communicator;
 };
 
 /* The call in progress of a thread. */
@@ -241,7 +245,8 @@ static __always_inline struct mpi_process *mpi_process_of(const struct mpi_key *
     struct mpi_process *process = bpf_map_lookup_elem(&mpi_processes, key);
 
     if (process == NULL) {
-        struct mpi_process fresh = {.doubtful = function != MPI_INIT};
+        struct mpi_process fresh = {.doubtful = function != MPI_INIT,
+                                    .whole = function == MPI_INIT};
         bpf_map_update_elem(&mpi_processes, key, &fresh, BPF_NOEXIST);
         process = bpf_map_lookup_elem(&mpi_processes, key);
         if (process == NULL)

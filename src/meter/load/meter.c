@@ -262,13 +262,21 @@ static void size_maps(struct meter_bpf *kernel, uint32_t kinds)
         {kernel->maps.accepted, METER_TCP},     {kernel->maps.connectors, METER_TCP},
         {kernel->maps.outcomes, METER_TCP},     {kernel->maps.path_of_inode, UINT32_MAX},
         {kernel->maps.mpi_paths, METER_MPI},    {kernel->maps.mpi_processes, METER_MPI},
-        {kernel->maps.mpi_requests, METER_MPI},
+        {kernel->maps.mpi_requests, METER_MPI}, {kernel->maps.mpi_communicators, METER_MPI},
     };
     const uint32_t entries = table_entries();
 
     for (size_t i = 0; i < ARRAY_SIZE(sized); i++)
         bpf_map__set_max_entries(sized[i].map, (kinds & sized[i].kinds) != 0 ? entries : 1);
     kernel->rodata->most_udp_paths = entries;
+}
+
+static void choose_mpi(struct meter_bpf *kernel, bool chosen)
+{
+    bpf_program__set_autoload(kernel->progs.mpi_begins, chosen);
+    bpf_program__set_autoload(kernel->progs.mpi_ends, chosen);
+    bpf_program__set_autoload(kernel->progs.mpi_making_begins, chosen);
+    bpf_program__set_autoload(kernel->progs.mpi_making_ends, chosen);
 }
 
 /* Whether the end of each system call is hooked. */
@@ -328,8 +336,7 @@ static int load(struct meter *meter, const struct meter_options *options, struct
     for (size_t i = 0; i < hook_count; i++)
         bpf_program__set_autoload(program_of(meter, &hooks[i]), meter->choices[i] == HOOK_CHOSEN);
     bpf_program__set_autoload(meter->kernel->progs.library_sensor, options->libraries);
-    bpf_program__set_autoload(meter->kernel->progs.mpi_begins, (meter->kinds & METER_MPI) != 0);
-    bpf_program__set_autoload(meter->kernel->progs.mpi_ends, (meter->kinds & METER_MPI) != 0);
+    choose_mpi(meter->kernel, (meter->kinds & METER_MPI) != 0);
     meter_probes_choose(meter);
     int result = meter_bpf__load(meter->kernel);
     if (result < 0)
@@ -508,9 +515,11 @@ static void report(const struct meter_interface *interface,
                  "older UNIX sockets have too large first offsets: several threads were sending "
                  "when the recording began",
                  line, context);
-    report_count(__atomic_load_n(&counts->mpi_other_communicators, __ATOMIC_RELAXED),
-                 "calls of MPI are not recorded: they use another communicator than MPI_COMM_WORLD",
-                 line, context);
+    report_count(
+        __atomic_load_n(&counts->mpi_other_communicators, __ATOMIC_RELAXED),
+        "calls of MPI are not recorded: how their communicator was made, or the rank in it, "
+        "is not known",
+        line, context);
     report_count(__atomic_load_n(&counts->mpi_unknown_sources, __ATOMIC_RELAXED),
                  "messages received from MPI_ANY_SOURCE are not recorded: without a status their "
                  "sender is not known",

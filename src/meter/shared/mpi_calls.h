@@ -24,6 +24,14 @@ enum mpi_function {
     MPI_INIT = 16,
     /* those in which a process waits for others, without messages of its own: see MPI_WAITING_NAMES */
     MPI_WAITING_FIRST = 32,
+    /* those that make communicators, or tell of one; see mpi_communicator.bpf.h */
+    MPI_MAKES_FIRST = 64,
+    MPI_MAKES_DUP = 64,
+    MPI_MAKES_SPLIT = 65,
+    MPI_MAKES_SPLIT_TYPE = 66,
+    MPI_MAKES_CART = 67,
+    MPI_TELLS_RANK = 68,
+    MPI_FREES = 69,
     MPI_FUNCTION_MASK = 0xff,
     MPI_OF_MPICH = 0x100, /* not Open MPI */
 };
