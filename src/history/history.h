@@ -104,6 +104,7 @@ struct history_event {
     uint64_t
         proc_time; /* CPU time that its stream has used, ns, unwrapped, but for what it spun in waits for messages of
                          * MPI; 0: no stream */
+    uint64_t spun;        /* what it spun so far, ns */
     struct no_cpu no_cpu; /* event/cpu_wait.h; all 0: none, or not known */
     uint64_t
         runnable; /* ns that its stream had waited for CPUs by then, as its latest SCHEDULE said; 0: none so far */

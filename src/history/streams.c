@@ -326,6 +326,7 @@ int streams_hand_out(struct history *history, struct stream *stream, const struc
     int result = 0;
 
     event->proc_time = working_time(history, stream, record);
+    event->spun = stream->spun;
     stream->latest = beginning_here(event, stream, record, 0);
     if (stream->creation == CREATION_HANDED) {
         result = values_add_edge(history, EDGE_CREATION, stream->origin, &stream->creator);

@@ -31,6 +31,10 @@ $ dpm stats --by path --json trace
 jq: [.. | objects | select(.kind? == "mpi")] | length > 0
 $ dpm parallelism --json trace
 jq: [.. | objects | .T_ns? // empty] | length > 0 and all(. < 1.1e9)
+$ dpm report --all trace
+says: 1 of 3 processes did 90% of the work (1.00 s of CPU time): slow[101].
+$ dpm stats --json trace
+jq: .processes[] | select(.pid == 102) | .cpu_ns > 0.85e9 and .spun_ns > 0.75e9
 $ dpm dump trace
 says: mpi rank 0 > rank 1
 

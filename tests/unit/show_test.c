@@ -435,11 +435,12 @@ static void statistics_json_has_its_keys(void **state)
     expect_keys(load, "machine elapsed_ns cpus cpu runnable waited memory swapped major_faults "
                       "major_faults_per_s disk network tcp_retransmitted");
     json_t *process = json_array_get(json_object_get(json, "processes"), 0);
-    expect_keys(process,
-                "id machine pid parent name user user_name cgroup cgroup_name container command "
-                "program pid_namespace pid_inside life_ns cpu_ns waited_for_cpu_ns asleep_ns "
-                "threads_watched_ns switches sent received size share failed processes "
-                "ended peer_only " RATES_QUEUE_AND_TIMES);
+    expect_keys(
+        process,
+        "id machine pid parent name user user_name cgroup cgroup_name container command "
+        "program pid_namespace pid_inside life_ns cpu_ns spun_ns waited_for_cpu_ns asleep_ns "
+        "threads_watched_ns switches sent received size share failed processes "
+        "ended peer_only " RATES_QUEUE_AND_TIMES);
     expect_keys(json_object_get(process, "queue"),
                 "messages_max messages_mean messages_mean_over_operations messages_now bytes_max "
                 "bytes_now unreceived");

@@ -6,6 +6,8 @@
  *      peers: of one name             tsp-server: 404  0.9  0.8  0.7      3 of 4 did almost nothing
  *      by parent                      tsp: 4 x tsp-server                 tsp created 4 processes
  *
+ * CPU time that a process spun while it waited for messages of MPI is no work.
+ *
  * Processes of one name are expected to share the same work. One did almost nothing if it has less than a tenth of both
  * the CPU time and the messages of its busiest peers.
  */
@@ -15,7 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_OF_IT 0.8 /* of all CPU time */
+#define MOST_OF_IT 0.8  /* of all CPU time */
+#define MOSTLY     0.66 /* if one did more, the work was not shared */
 /* share of all processes: if more are needed for MOST_OF_IT, the work is shared */
 #define EVENLY          0.6
 #define NEXT_TO_NOTHING 10 /* one tenth of the maximum */
@@ -27,6 +30,11 @@ typedef const struct communication_process *process_row;
 static uint64_t messages_of(process_row process)
 {
     return process->sent.messages + process->received.messages;
+}
+
+static uint64_t work_of(process_row process)
+{
+    return process->cpu - process->spun;
 }
 
 static uint64_t larger(uint64_t value, uint64_t other)
@@ -54,21 +62,25 @@ static int find_busiest(const struct communication *communication, const process
                         struct findings *findings)
 {
     size_t count = communication->process_count, most = 0;
-    uint64_t cpu = 0;
+    uint64_t cpu = 0, total = communication->cpu - communication->spun;
 
-    while (most < count && (double)cpu < MOST_OF_IT * (double)communication->cpu)
-        cpu += by_cpu[most++]->cpu;
+    while (most < count && (double)cpu < MOST_OF_IT * (double)total)
+        cpu += work_of(by_cpu[most++]);
     if (count < 2 || cpu == 0)
         return 0;
-    bool shared = (double)most > EVENLY * (double)count;
+    if ((double)work_of(by_cpu[0]) > MOSTLY * (double)total) {
+        most = 1;
+        cpu = work_of(by_cpu[0]);
+    }
+    bool shared = most > 1 && (double)most > EVENLY * (double)count;
     struct finding *finding =
         findings_add(findings, shared ? FINDING_WORK_SHARED : FINDING_WORK_OF_FEW,
-                     findings_share(shared ? by_cpu[0]->cpu : cpu, communication->duration));
+                     findings_share(shared ? work_of(by_cpu[0]) : cpu, communication->duration));
     if (finding == NULL)
         return -ENOMEM;
     finding->work.of = count;
-    finding->work.cpu = shared ? by_cpu[0]->cpu : cpu;
-    finding->work.total_cpu = communication->cpu;
+    finding->work.cpu = shared ? work_of(by_cpu[0]) : cpu;
+    finding->work.total_cpu = total;
     return keep(findings, communication, by_cpu, shared ? 1 : most, &finding->work.who);
 }
 
@@ -90,7 +102,7 @@ static bool has_other_work(process_row row, process_row busiest)
 
 static bool is_idle(const struct peers *peers, process_row row)
 {
-    return !has_other_work(row, peers->rows[0]) && row->cpu * NEXT_TO_NOTHING < peers->cpu &&
+    return !has_other_work(row, peers->rows[0]) && work_of(row) * NEXT_TO_NOTHING < peers->cpu &&
            messages_of(row) * NEXT_TO_NOTHING < peers->messages;
 }
 
@@ -115,15 +127,15 @@ static int add_idle(const struct communication *communication, const struct peer
     for (size_t i = 0; i < peers->count; i++)
         if (is_idle(peers, peers->rows[i])) {
             idle[count++] = peers->rows[i];
-            finding->idle.cpu += peers->rows[i]->cpu;
+            finding->idle.cpu += work_of(peers->rows[i]);
             finding->idle.messages += messages_of(peers->rows[i]);
         }
-    finding->aside = (double)busiest->cpu < BUSY_PEER * (double)communication->duration;
+    finding->aside = (double)work_of(busiest) < BUSY_PEER * (double)communication->duration;
     if (!finding->aside) /* what they could have shared */
-        finding->weight = findings_share(busiest->cpu, communication->duration);
+        finding->weight = findings_share(work_of(busiest), communication->duration);
     finding->idle.of = peers->count;
     finding->idle.busiest = (uint32_t)(busiest - communication->processes);
-    finding->idle.busiest_cpu = busiest->cpu;
+    finding->idle.busiest_cpu = work_of(busiest);
     finding->idle.busiest_messages = messages_of(busiest);
     return keep(findings, communication, idle, count, &finding->idle.who);
 }
@@ -145,7 +157,7 @@ static size_t find_peers(const process_row *by_name, size_t count, struct peers 
         for (next = i;
              next < count && strncmp(by_name[next]->name, by_name[i]->name, STREAM_NAME_SIZE) == 0;
              next++) {
-            peers.cpu = larger(peers.cpu, by_name[next]->cpu);
+            peers.cpu = larger(peers.cpu, work_of(by_name[next]));
             peers.messages = larger(peers.messages, messages_of(by_name[next]));
         }
         peers.count = next - i;
@@ -251,7 +263,7 @@ static int by_cpu_alone(const void *left, const void *right)
 {
     process_row a = *(const process_row *)left, b = *(const process_row *)right;
 
-    return a->cpu != b->cpu ? (a->cpu > b->cpu ? -1 : 1) : (a > b) - (a < b);
+    return work_of(a) != work_of(b) ? (work_of(a) > work_of(b) ? -1 : 1) : (a > b) - (a < b);
 }
 
 static int by_name_and_cpu(const void *left, const void *right)

@@ -88,12 +88,13 @@ static void choose_files(struct communication *communication)
 
 static void sum_up(struct communication *communication)
 {
-    communication->cpu = 0;
+    communication->cpu = communication->spun = 0;
     communication->sent = communication->local = communication->remote = (struct traffic){0};
     for (size_t i = 0; i < communication->process_count; i++) {
         if (communication->processes[i].aside)
             continue;
         communication->cpu += communication->processes[i].cpu;
+        communication->spun += communication->processes[i].spun;
         add_traffic(&communication->sent, &communication->processes[i].sent);
     }
     for (size_t i = 0; i < communication->pair_count; i++)

@@ -303,6 +303,7 @@ static void build_totals(const struct statistics *statistics, struct communicati
 {
     for (size_t i = 0; i < result->process_count; i++) {
         result->cpu += result->processes[i].cpu;
+        result->spun += result->processes[i].spun;
         result->processes[i].queue.unknown =
             statistics->origins[result->processes[i].origin].recorded.rules > 0;
         add_traffic(&result->sent, &result->processes[i].sent);

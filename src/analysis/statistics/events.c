@@ -111,12 +111,16 @@ static int end_stream(struct statistics *statistics, struct stream *stream,
     return record->termination.last ? process_rows_end(statistics, stream->process, when) : 0;
 }
 
-static int add_to_stream(struct statistics *statistics, struct stream *stream, uint32_t origin,
-                         const struct record *record)
+static int add_to_stream(struct statistics *statistics, struct stream *stream,
+                         const struct history_event *event)
 {
+    const struct record *record = (const struct record *)event->event.header;
+    uint32_t origin = event->event.origin;
     unsigned id = record->header.id;
 
     note_cpu_time(statistics, stream, record_proc_time(&record->header));
+    process_sums(statistics, stream->process)->spun += event->spun - stream->spun;
+    stream->spun = event->spun;
     if (id != EVENT_SEND && id != EVENT_RECEIVE)
         return 0;
     statistics->unknown_streams += !stream->known;
@@ -271,7 +275,7 @@ static int add_of_stream(struct statistics *statistics, const struct history_eve
         EVENT_FLAG(EVENT_READ) | EVENT_FLAG(EVENT_WRITE) | EVENT_FLAG(EVENT_CREATEPATH);
 
     struct stream *stream = stream_of(statistics, event, record->header.stream);
-    if (stream == NULL || add_to_stream(statistics, stream, event->event.origin, record) < 0)
+    if (stream == NULL || add_to_stream(statistics, stream, event) < 0)
         return -ENOMEM;
     if (of_files >> record->header.id & 1 && add_to_file(statistics, stream, event) < 0)
         return -ENOMEM;

@@ -105,7 +105,7 @@ static int64_t add_shared_row(struct statistics *statistics, struct communicatio
     row.pid = row.stream = row.pid_inside = row.parent_number = 0;
     row.parent = NO_PROCESS;
     row.group_size = 0;
-    row.cpu = row.failed_sends = row.failed_receives = 0;
+    row.cpu = row.spun = row.failed_sends = row.failed_receives = 0;
     row.scheduled = (struct scheduled){0};
     return row.group == NULL ? -ENOMEM : add_row(statistics, &row);
 }
@@ -140,6 +140,7 @@ static int64_t share_row(struct statistics *statistics, struct process *process)
     struct communication_process *row = &statistics->rows->processes[index];
     row->group_size++;
     row->cpu += told->cpu;
+    row->spun += told->spun;
     add_scheduled(&row->scheduled, &told->scheduled);
     row->failed_sends += told->failed_sends;
     row->failed_receives += told->failed_receives;

@@ -58,6 +58,7 @@ static void subtract_process(struct communication_process *later,
                              const struct communication_process *earlier)
 {
     later->cpu = less(later->cpu, earlier->cpu);
+    later->spun = less(later->spun, earlier->spun);
     later->failed_sends = less(later->failed_sends, earlier->failed_sends);
     later->failed_receives = less(later->failed_receives, earlier->failed_receives);
     subtract_scheduled(&later->scheduled, &earlier->scheduled);
@@ -82,13 +83,14 @@ static bool was_active(const struct communication_process *process)
 
 static void sum_up(struct communication *later)
 {
-    later->cpu = 0;
+    later->cpu = later->spun = 0;
     later->sent = (struct traffic){0};
     for (size_t i = 0; i < later->process_count; i++) {
         struct communication_process *process = &later->processes[i];
         process->queue = (struct queue_length){0}; /* maxima of an interval are not known */
         process->aside = !was_active(process);
         later->cpu += process->cpu;
+        later->spun += process->spun;
         add_traffic(&later->sent, &process->sent);
     }
 }

@@ -119,7 +119,8 @@ struct communication_process {
     uint32_t group_size;         /* processes in the group */
     uint64_t begin,
         end; /* its life in the recording, ns, by its origin's clock: first to last of several processes */
-    uint64_t cpu; /* ns, used while metered */
+    uint64_t cpu;  /* ns, used while metered */
+    uint64_t spun; /* of it, in waits for messages of MPI */
     struct scheduled scheduled;
     struct traffic sent;
     struct traffic received;
@@ -350,6 +351,7 @@ struct communication {
     uint64_t refused;      /* ... by the receiver's socket filter, or as damaged */
     uint64_t duplicates;   /* datagrams received twice, since the network duplicated them */
     uint64_t cpu;          /* ns, of all processes */
+    uint64_t spun;         /* of it, in waits for messages of MPI */
     struct traffic sent;   /* by all processes */
     struct traffic local;  /* within one machine */
     struct traffic remote; /* to or from another machine */

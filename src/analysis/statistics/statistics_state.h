@@ -50,6 +50,7 @@ struct stream {
     bool running;   /* proc_time is set */
     bool ended;
     uint64_t proc_time;       /* latest procTime, 48 bits */
+    uint64_t spun;            /* ns of it that it spun */
     uint64_t told_time;       /* procTime of its latest STREAM record, used for a result; 0: none */
     struct stream_wait waits; /* since its latest RECEIVECALL, while no other record ended it */
     struct stream_wait blocked; /* since the first SENDCALL of the call in progress */

@@ -85,6 +85,7 @@ int add_process_sums(struct communication_process *sum, const struct communicati
         sum->begin = more->begin;
     sum->end = more->end > sum->end ? more->end : sum->end;
     sum->cpu += more->cpu;
+    sum->spun += more->spun;
     add_scheduled(&sum->scheduled, &more->scheduled);
     add_traffic(&sum->sent, &more->sent);
     add_traffic(&sum->received, &more->received);

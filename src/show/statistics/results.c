@@ -631,6 +631,7 @@ static const struct result_column of_process[] = {
     {"peer_only", NULL, RESULT_BOOL, PROCESS(aside), .flags = RESULT_PROCESSES},
     {"life_ns", "LIFE", RESULT_NS, .get = life_of, .sum = SUM_MAX},
     {"cpu_ns", "CPU TIME", RESULT_NS, PROCESS(cpu), .sum = SUM_ADD},
+    {"spun_ns", NULL, RESULT_NS, PROCESS(spun)},
     {"waited_for_cpu_ns", "CPU WAIT OF THREADS", RESULT_NS, PROCESS(scheduled.runnable),
      .known = PROCESS(scheduled.threads), .sum = SUM_ADD, .when = WHEN_SOME, .flags = RESULT_LACKS,
      .rank = 2},
@@ -947,7 +948,7 @@ const struct result_kind result_kinds[RESULT_KINDS] = {
                 "failed.receives " CSV_QUEUE_AND_TIMES " " CSV_RATES
                 " size waited_for_cpu_ns asleep_ns threads_watched_ns switches.voluntary "
                 "switches.involuntary response_last_byte_ns request_last_byte_ns command share.cpu "
-                "share.messages share.bytes life_ns " PARTS_OF_REQUESTS,
+                "share.messages share.bytes life_ns " PARTS_OF_REQUESTS " spun_ns",
          .order = {[ORDER_BYTES] = "sent.bytes received.bytes",
                    [ORDER_MESSAGES] = "sent.messages received.messages",
                    [ORDER_CPU] = "cpu_ns",
