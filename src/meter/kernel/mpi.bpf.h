@@ -259,6 +259,17 @@ static long end_mpi_path(void *map, struct mpi_path_key *key, struct mpi_path *p
     return 0;
 }
 
+static __noinline int end_mpi_paths(const struct mpi_call *call)
+{
+    struct mpi_key process;
+
+    if (call == NULL)
+        return 0;
+    process = call->path.process;
+    bpf_for_each_map_elem(&mpi_paths, end_mpi_path, &process, 0);
+    return 0;
+}
+
 /* ---- the entry of a call ---- */
 
 static __always_inline uint64_t on_stack(const struct pt_regs *registers, uint32_t index)
@@ -451,16 +462,6 @@ static __always_inline void enter_messages(struct stream *stream, struct mpi_pro
         tell_mpi_waits(stream, call, receive->path);
 }
 
-static __always_inline struct mpi_communicator *known_communicator(struct mpi_process *process,
-                                                                   const struct mpi_key *of,
-                                                                   uint64_t communicator,
-                                                                   uint32_t mpich)
-{
-    struct mpi_communicator_key key = {*of, mpi_handle(communicator, mpich)};
-
-    return mpi_communicator_of(process, &key, mpich);
-}
-
 SEC("uprobe")
 int mpi_begins(struct pt_regs *registers)
 {
@@ -469,7 +470,6 @@ int mpi_begins(struct pt_regs *registers)
     uint64_t cookie = bpf_get_attach_cookie(registers), communicator = registers->r9;
     struct mpi_communicator *known;
     struct mpi_process *process;
-    struct mpi_path_key key = {};
     struct mpi_call *call;
 
     if (stream == NULL || silent(stream))
@@ -477,10 +477,10 @@ int mpi_begins(struct pt_regs *registers)
     call = bpf_task_storage_get(&mpi_calls, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
     if (call == NULL)
         return 0;
-    key.process = mpi_key_of(task);
+    call->path.process = call->communicator.process = mpi_key_of(task);
     call->function = cookie & MPI_FUNCTION_MASK;
     call->mpich = (cookie & MPI_OF_MPICH) != 0;
-    process = mpi_process_of(&key.process, call->function);
+    process = mpi_process_of(&call->path.process, call->function);
     if (process != NULL && call->function == MPI_UNCOUNTED)
         process->doubtful = 1;
     if (process == NULL || call->function == MPI_INIT || call->function == MPI_UNCOUNTED) {
@@ -497,7 +497,7 @@ int mpi_begins(struct pt_regs *registers)
         return 0;
     if (call->function == MPI_FINALIZE) {
         call->function = MPI_NO_FUNCTION;
-        bpf_for_each_map_elem(&mpi_paths, end_mpi_path, &key.process, 0);
+        end_mpi_paths(call);
         return 0;
     }
     if (!has_communicator(call->function)) {
@@ -505,22 +505,23 @@ int mpi_begins(struct pt_regs *registers)
         call->status = status_at(call->status, call->mpich);
         if (call->count > MPI_MOST_REQUESTS)
             process->doubtful = 1; /* receives from anybody may be among the others */
-        enter_wait(stream, call, &key.process, call->function <= MPI_WAIT_LAST);
+        enter_wait(stream, call, &call->path.process, call->function <= MPI_WAIT_LAST);
         return 0;
     }
     if (call->function == MPI_SENDRECV)
         communicator = on_stack(registers, 4);
     if (makes_request(call->function))
         call->request = on_stack(registers, 0);
-    known = known_communicator(process, &key.process, communicator, call->mpich);
+    call->communicator.handle = mpi_handle(communicator, call->mpich);
+    known = mpi_communicator_of(process, &call->communicator, call->mpich);
     if (known == NULL || known->rank == 0) {
         __sync_fetch_and_add(&mpi_other_communicators, 1);
         pass_over(call);
         return 0;
     }
-    key.communicator = known->id;
-    key.rank = known->rank - 1;
-    enter_messages(stream, process, &key, call, registers);
+    call->path.communicator = known->id;
+    call->path.rank = known->rank - 1;
+    enter_messages(stream, process, &call->path, call, registers);
     return 0;
 }
 
@@ -530,7 +531,6 @@ struct ended_look {
     struct stream *stream;
     struct mpi_process *process;
     struct mpi_call *call;
-    struct mpi_path_key path;
     struct mpi_request_key key;
     uint32_t ended; /* requests so far */
     uint32_t unused;
@@ -557,14 +557,15 @@ static long look_whether_ended(uint32_t index, struct ended_look *look)
         return 0;
     call->receive = *receive;
     bpf_map_delete_elem(&mpi_requests, &look->key);
-    mpi_received(look->stream, look->process, &look->path, call, status);
+    mpi_received(look->stream, look->process, &call->path, call, status);
     return 0;
 }
 
 /* Not inline, for its stack. */
 static __noinline int leave_recv(struct ended_look *look)
 {
-    return mpi_received(look->stream, look->process, &look->path, look->call, look->call->status);
+    return mpi_received(look->stream, look->process, &look->call->path, look->call,
+                        look->call->status);
 }
 
 /* Its request may have the value of a receive that ended unseen. */
@@ -592,8 +593,8 @@ static __always_inline int mpi_has_passed(struct stream *stream, struct mpi_call
 
     if (stream == NULL || call == NULL || task == NULL)
         return 0;
-    look.path.process = look.key.process = mpi_key_of(task);
-    look.process = bpf_map_lookup_elem(&mpi_processes, &look.path.process);
+    look.key.process = mpi_key_of(task);
+    look.process = bpf_map_lookup_elem(&mpi_processes, &look.key.process);
     if (look.process == NULL)
         return 0;
     if (function == MPI_ISEND || call->passed_over)

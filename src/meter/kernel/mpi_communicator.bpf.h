@@ -17,11 +17,6 @@
 
 #define MPI_FIRST_HASH 0x8f1bbcdcbfa53e0bULL
 
-struct mpi_communicator_key {
-    struct mpi_key process;
-    uint64_t handle;
-};
-
 struct mpi_communicator {
     uint64_t id;    /* the same in all members; 0: MPI_COMM_WORLD */
     uint32_t rank;  /* + 1; 0: not known */

@@ -53,6 +53,11 @@ struct mpi_path_key {
     uint32_t unused;
 };
 
+struct mpi_communicator_key {
+    struct mpi_key process;
+    uint64_t handle;
+};
+
 struct mpi_path {
     uint32_t number; /* of its PATH; 0: none yet */
     uint32_t sent;   /* messages ... */
@@ -88,9 +93,12 @@ struct mpi_call {
     uint32_t statuses; /* 1: a status for each request; 2: for each that has ended */
     struct mpi_receive receive;
     uint32_t send_path, send_number, send_bytes;
-    uint32_t awaits;                      /* its RECEIVECALL is written, and no RECEIVE yet */
-    uint32_t passed_over;                 /* its message is not recorded */
-    uint64_t proc_time;                   /* at `begin` */
+    uint32_t awaits;      /* its RECEIVECALL is written, and no RECEIVE yet */
+    uint32_t passed_over; /* its message is not recorded */
+    uint64_t proc_time;   /* at `begin` */
+    /* keys that are looked up: here, since there is little stack */
+    struct mpi_path_key path;
+    struct mpi_communicator_key communicator;
     uint64_t requests[MPI_MOST_REQUESTS]; /* before the call */
 };
 
