@@ -97,6 +97,9 @@ while IFS='|' read -r state name detail; do
     esac
 done < hooks
 check "hooks were looked at" test -s hooks
+# programs that only options bring: this kernel's verifier accepts them
+bounded 150 "$dpm" run --meter kernel -o optional.trace --kinds all,mpi --sensors -- true > out 2> err
+check_equal "programs for MPI and sensors are loaded" 0 $?
 if ! jq -e .works "$share/check.json" > /dev/null; then
     skip "everything else" "the kernel meter does not run"
     finish
