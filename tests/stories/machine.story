@@ -142,7 +142,7 @@ at 0s NAME number=7 kind=2 name=/web
 at 0s CGROUP cgroup=7 memory=1000000 memoryMost=67108864 oomKills=1
 at 1s CGROUP cgroup=7 memory=67100000 memoryMost=67108864 oomKills=3
 $ dpm report trace
-says: Limits The kernel killed 2 processes of /web for lack of memory (limit 64.0 MiB). Raise the limit, or use less memory.
+first: Limits The kernel killed 2 processes of /web for lack of memory (limit 64.0 MiB). Raise the limit, or use less memory.
 
 == three other tasks want the same CPUs: step sharing takes longer
 | busy  == 10 ms == says that 4 tasks run == 10 ms == ...

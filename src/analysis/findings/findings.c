@@ -103,7 +103,7 @@ bool finding_is_to_act_on(const struct finding *finding)
 {
     enum finding_order order = finding_order_of(finding);
 
-    return order == ORDER_CHANGE || order == ORDER_TO_DO;
+    return order != ORDER_ACCOUNT && order != ORDER_EXPLAINS;
 }
 
 /* Those of `ELAPSED` keep their order: they are an account. */

@@ -46,9 +46,9 @@ int findings_of_files(const struct findings_from *from, struct findings *finding
 int findings_of_machines(const struct findings_from *from, struct findings *findings);
 int findings_of_waits(const struct findings_from *from, struct findings *findings);
 
-/* In which order findings are shown: where the time went, what would help most, what else a person can act on, what
+/* In which order findings are shown: what broke, where the time went, what would help most, what else a person can act on, what
  * explains less. */
-enum finding_order { ORDER_ACCOUNT, ORDER_CHANGE, ORDER_TO_DO, ORDER_EXPLAINS };
+enum finding_order { ORDER_BROKE, ORDER_ACCOUNT, ORDER_CHANGE, ORDER_TO_DO, ORDER_EXPLAINS };
 
 enum finding_order finding_order_of(const struct finding *finding);
 
