@@ -74,6 +74,22 @@ static double share_of_requests(const struct findings_from *from)
     return share > 1 ? 1 : share;
 }
 
+/* A pool of connections: each is a worker of the back end. */
+static const struct causality_pool *pool_of(const struct whatif_trial *trial,
+                                            const struct findings *findings)
+{
+    const struct causality_pool *pool = NULL;
+
+    for (size_t i = 0; trial->change.kind == WHATIF_REPLICAS && i < findings->count; i++) {
+        if (findings->list[i].kind != FINDING_POOL)
+            continue;
+        if (pool != NULL || findings->list[i].pool->connections != trial->from)
+            return NULL;
+        pool = findings->list[i].pool;
+    }
+    return pool;
+}
+
 int findings_of_changes(const struct findings_from *from, struct findings *findings)
 {
     const struct whatif_found *changes = from->changes;
@@ -97,6 +113,7 @@ int findings_of_changes(const struct findings_from *from, struct findings *findi
     struct finding *finding = findings_add(findings, FINDING_CHANGE, gain_of(best) * share);
     if (finding == NULL)
         return -ENOMEM;
-    finding->change = best;
+    finding->change.trial = best;
+    finding->change.pool = pool_of(best, findings);
     return 0;
 }

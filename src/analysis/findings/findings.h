@@ -252,7 +252,10 @@ struct finding {
             uint64_t time; /* of the elapsed time, ns */
             uint64_t less; /* ns that it would take less, at most */
         } naps;
-        const struct whatif_trial *change;
+        struct {
+            const struct whatif_trial *trial;
+            const struct causality_pool *pool; /* whose connections its workers are; NULL: none */
+        } change;
         const struct elapsed_lock *lock;
         const struct elapsed_item *item;
         struct {

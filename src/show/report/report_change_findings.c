@@ -1,18 +1,35 @@
 /* SPDX-License-Identifier: MIT */
 /* report_change_findings.c: a sentence on what would make requests faster. See report_face.h. */
 #include "show/report/report_face.h"
+#include "show/statistics/statistics_words.h"
 #include "show/whatif/whatif_face.h"
+
+#include <inttypes.h>
+
+static void pool_text(const struct whatif_trial *trial, const struct causality_pool *pool,
+                      char text[CHANGE_SIZE])
+{
+    char who[PROCESS_TEXT_SIZE];
+
+    show_process(pool->name, pool->pid, who);
+    snprintf(text, CHANGE_SIZE, "With %.0f connections of %.150s to %.80s instead of %" PRIu32,
+             trial->change.amount, who, trial->change.name, trial->from);
+}
 
 void report_say_change(const struct report *report, const struct finding *finding,
                        struct report_content *content)
 {
-    const struct whatif_answer *answer = &finding->change->answer;
+    const struct whatif_trial *trial = finding->change.trial;
+    const struct whatif_answer *answer = &trial->answer;
     char change[CHANGE_SIZE], option[CHANGE_SIZE], of[COUNTED_SIZE + 20] = "", off[UNIT_SIZE];
     char count[COUNTED_SIZE], now[UNIT_SIZE], then[UNIT_SIZE], rate[UNIT_SIZE],
         rate_then[UNIT_SIZE];
 
-    whatif_change_text(finding->change, change);
-    whatif_option_text(&finding->change->change, option);
+    if (finding->change.pool == NULL)
+        whatif_change_text(trial, change);
+    else
+        pool_text(trial, finding->change.pool, change);
+    whatif_option_text(&trial->change, option);
     show_duration(answer->recorded.median, now);
     show_duration(answer->then.median, then);
     whatif_share_text(answer->off, off);
