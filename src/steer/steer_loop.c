@@ -125,21 +125,21 @@ static int by_value(const void *a, const void *b)
     return *one < *other ? -1 : *one > *other;
 }
 
-/* How windows differ in which nothing was changed, in the same unit: the median of the steps from one to the next, or the latest
- * step if it is less, so that a load that has changed once is no noise. */
+/* How windows differ in which nothing was changed, in the same unit: the lower quartile of the steps (of logarithms) from one to the
+ * next, since a load that has changed is one or two large steps, and no noise. */
 static double drift_of(const struct steer *steer)
 {
     double steps[MEANS_MOST];
     unsigned count = 0;
 
     for (unsigned i = 1; i < steer->mean_count; i++)
-        steps[count++] = fabs(steer->means[i] - steer->means[i - 1]);
-    if (count < 2 || !(steer->means[0] > 0))
+        if (steer->means[i] > 0 && steer->means[i - 1] > 0)
+            steps[count++] = fabs(log(steer->means[i] / steer->means[i - 1]));
+    if (count < 2)
         return 0;
-    double latest = steps[0];
     qsort(steps, count, sizeof(*steps), by_value);
-    double step = fmin(latest, steps[(count - 1) / 2]) / steer->means[0];
-    return 1.0991 * step * step; /* (1.4826 / sqrt(2))^2: as a variance */
+    double step = steps[(count - 1) / 4];
+    return 4.93 * step * step; /* of a normal distribution, it is 0.45 standard deviations */
 }
 
 /* As a gain. */
@@ -198,10 +198,16 @@ static void decide(struct steer *steer, enum steer_outcome outcome)
     steer->calls.decided(steer->calls.context, &steer->trial);
 }
 
+/* What the model says of one window does not depend on how others differ: a load that has changed is acted on at once. */
+static double noise_within(const struct window *window)
+{
+    return 2 * sqrt(2 * error_of(window));
+}
+
 /* The one that promises most, and more than the noise. Of an upper bound, half is expected. */
 static bool choose(struct steer *steer, size_t *ret_act, struct steer_candidate *ret_best)
 {
-    double least = fmax(WORTH, noise_of(steer, &steer->before, &steer->before));
+    double least = fmax(WORTH, noise_within(&steer->before));
     double most = 0;
     bool any = false;
 
@@ -231,7 +237,7 @@ static void say_nothing_to_do(struct steer *steer)
     steer->trial = (struct steer_decision){.number = steer->number,
                                            .before = steer_goal(steer->policy, &steer->before.sum),
                                            .after = NAN,
-                                           .noise = noise_of(steer, &steer->before, &steer->before),
+                                           .noise = noise_within(&steer->before),
                                            .reason = "no act promises more than the noise, or 5%"};
     decide(steer, STEER_NOTHING);
 }
@@ -249,7 +255,7 @@ static void try_act(struct steer *steer, size_t index, const struct steer_candid
                                            .to = best->to,
                                            .before = steer_goal(steer->policy, &steer->before.sum),
                                            .after = NAN,
-                                           .noise = noise_of(steer, &steer->before, &steer->before),
+                                           .noise = noise_within(&steer->before),
                                            .predicted = best->gain,
                                            .at_most = best->at_most};
     memcpy(steer->trial.reason, best->reason, sizeof(best->reason));
