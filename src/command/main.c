@@ -21,11 +21,12 @@
 static const struct command help_command;
 
 static const struct command *const commands[] = {
-    &run_command,    &top_command,        &live_command,  &acquire_command, &report_command,
-    &dump_command,   &stats_command,      &why_command,   &whatif_command,  &parallelism_command,
-    &path_command,   &causality_command,  &graph_command, &repair_command,  &view_command,
-    &filter_command, &rules_command,      &job_command,   &check_command,   &calibrate_command,
-    &agent_command,  &completion_command, &help_command,
+    &run_command,    &top_command,         &live_command,       &acquire_command,
+    &report_command, &dump_command,        &stats_command,      &why_command,
+    &whatif_command, &parallelism_command, &path_command,       &causality_command,
+    &graph_command,  &repair_command,      &view_command,       &filter_command,
+    &rules_command,  &job_command,         &check_command,      &calibrate_command,
+    &agent_command,  &steer_command,       &completion_command, &help_command,
 };
 
 const struct command *command_at(size_t index)

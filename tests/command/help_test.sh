@@ -6,7 +6,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/sample.sh"
 pages=$here/../../man
-commands='run top live acquire report dump stats why whatif parallelism path causality graph repair view check calibrate agent filter rules job completion'
+commands='run top live acquire report dump stats why whatif parallelism path causality graph repair view check calibrate agent steer filter rules job completion'
 
 # ---- the main help ----
 

@@ -77,7 +77,7 @@ extern const struct command run_command, acquire_command, report_command, dump_c
     stats_command, why_command, whatif_command, parallelism_command, path_command,
     causality_command, graph_command, repair_command, view_command, filter_command, rules_command,
     job_command, check_command, calibrate_command, agent_command, completion_command, top_command,
-    live_command;
+    live_command, steer_command;
 
 /* The commands, in the order of help; NULL after the last. */
 const struct command *command_at(size_t index);

@@ -1,0 +1,53 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# steering.sh BUILD_FOLDER [STUDY]...: what dpm steer gains in the studies of examples/steering: RUNS (10) of each, of SECONDS_EACH (60)
+# seconds, without it, with it, and with the best fixed setting found by hand, in direct succession. It needs root, and a quiet machine.
+#
+#   off, on, best   how much the clients got done a second: medians
+#   gain            of `on` over `off`, by run: median, and in brackets its confidence interval of 95% or more (order statistics: of ten runs, the
+#                   second lowest and the second highest)
+#   of best         the same gain as a part of that of `best`
+#   first           seconds until the first act
+#   acts            kept and undone, of all runs; undone ones cost what they were tried for
+set -eu
+build=$(realpath "$1")
+shift
+here=$(cd "$(dirname "$0")" && pwd)
+runs=${RUNS:-10}
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+trap 'exit 1' HUP INT TERM
+[ $# -gt 0 ] || set -- workers web pipeline neighbours idle
+export DPM="$build/dpm" DECISIONS="$scratch/decisions"
+
+# median COLUMN; at COLUMN RANK: of the rows
+median() {
+    awk -v column="$1" '{ print $column }' "$scratch/rows" | sort -g |
+        awk '{ all[NR] = $1 } END { print NR % 2 ? all[(NR + 1) / 2] : (all[NR / 2] + all[NR / 2 + 1]) / 2 }'
+}
+at() {
+    awk -v column="$1" '{ print $column }' "$scratch/rows" | sort -g | sed -n "$2p"
+}
+
+format='%-11s%9s%9s%9s  %-24s%8s%7s  %s\n'
+# shellcheck disable=SC2059 # a format
+printf "$format" STUDY OFF ON BEST "GAIN, %" "OF BEST" FIRST ACTS
+for study in "$@"; do
+    : > "$scratch/rows"
+    : > "$scratch/all"
+    for _ in $(seq "$runs"); do
+        off=$("$here/../examples/steering/$study.sh" off) || continue 2
+        on=$("$here/../examples/steering/$study.sh" on)
+        cat "$DECISIONS" >> "$scratch/all"
+        first=$(jq -rs '[.[] | select(.decision == "try")][0].time_ns // 0 | . / 1e9' "$DECISIONS")
+        best=$("$here/../examples/steering/$study.sh" best)
+        echo "$off $on $best $first" |
+            awk '{ print $1, $2, $3, 100 * ($2 / $1 - 1), ($3 - $1) == 0 ? 0 : 100 * ($2 - $1) / ($3 - $1), $4 }' >> "$scratch/rows"
+    done
+    low=$((runs > 5 ? 2 : 1))
+    acts=$(jq -rs '"\(map(select(.decision == "kept")) | length) kept, \(map(select(.decision == "undone")) | length) undone"' "$scratch/all")
+    # shellcheck disable=SC2059 # a format
+    printf "$format" "$study" "$(median 1)" "$(median 2)" "$(median 3)" \
+        "$(printf '%+.0f (%+.0f to %+.0f)' "$(median 4)" "$(at 4 $low)" "$(at 4 $((runs + 1 - low)))")" \
+        "$(printf '%.0f%%' "$(median 5)")" "$(printf '%.1f' "$(median 6)")" "$acts"
+done

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * steer_command.c: `dpm steer`: measurement that steers. See dpm-steer(1).
+ *
+ *      policy --> journal --> guardian (fork) --> meter --live_feed--> snapshot --> slice --> steer_add
+ *                                                                                                |
+ *      line, line of JSON <--decided--------------------------------------------------------------+--act--> journal, then the act
+ */
+#include "command/live/live_feed.h"
+#include "command/steer_lines.h"
+#include "host/host.h"
+#include "show/show.h"
+#include "steer/steer.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#define SLICE 1000000000u /* ns: a snapshot each */
+
+struct steering {
+    const char *file;
+    bool dry, json, undo;
+    uint64_t duration; /* ns; 0: until a signal */
+    struct steer_policy *policy;
+    struct steer_machine machine;
+    struct steer_members members;
+    struct steer_journal *journal; /* NULL: with --dry-run */
+    int guardian;
+    struct steer *steer;
+    struct process_choice choice;
+    struct live_feed feed;
+    struct host *host;
+    struct summary_record summary; /* at the end of the slice before */
+    int signals;
+};
+
+/* ---- what steer asks for ---- */
+
+static int act(void *context, const struct steer_act *act_, const struct steer_setting *to,
+               struct problem *problem)
+{
+    struct steering *steering = context;
+
+    return steer_hands_act(steering->journal, steering->policy, &steering->machine,
+                           &steering->members, act_, to, problem);
+}
+
+static void decided(void *context, const struct steer_decision *decision)
+{
+    const struct steering *steering = context;
+
+    steer_print(steering->policy, &steering->machine, decision, steering->json, stdout);
+}
+
+/* "1 change" */
+static const char *changes(size_t count, char text[COUNTED_SIZE])
+{
+    show_counted(count, "change", text);
+    return text;
+}
+
+/* In the guardian. */
+static void say_restored(size_t restored)
+{
+    char text[COUNTED_SIZE];
+
+    if (restored > 0)
+        command_say("steer was killed: its guardian has restored %s", changes(restored, text));
+}
+
+/* ---- slices ---- */
+
+static uint64_t worked(const struct summary_record *now, const struct summary_record *before)
+{
+    return now->cpu_user + now->cpu_system - before->cpu_user - before->cpu_system;
+}
+
+static void add_machine(struct steering *steering, struct steer_slice *slice)
+{
+    struct summary_record now;
+
+    host_read(steering->host, &now);
+    double passed = (double)(now.header.time - steering->summary.header.time);
+    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+    if (now.cpu_user != NOT_KNOWN && steering->summary.header.time != 0 && passed > 0 && cpus > 0) {
+        slice->cpus = (double)cpus;
+        slice->busy = (double)worked(&now, &steering->summary) / passed;
+    }
+    steering->summary = now;
+}
+
+static int take_slice(struct steering *steering, struct problem *problem)
+{
+    const struct live_snapshot *snapshot = live_snapshot(steering->feed.live, 0);
+    struct steer_slice slice;
+
+    steer_slice_make(snapshot, &steering->members, &slice);
+    add_machine(steering, &slice);
+    int result = steer_members_find(&steering->members, steering->policy, problem);
+    if (result == 0 && steering->members.ended != 0)
+        result = problem_set(problem, -ESRCH, "group %s: its process has ended",
+                             steering->policy->groups[steering->members.ended - 1].name);
+    if (result == 0 && steering->journal != NULL)
+        result = steer_hands_tend(steering->journal, steering->policy, &steering->members, problem);
+    if (result == 0)
+        result = steer_add(steering->steer, &slice, problem);
+    return result < 0 ? result : command_flush_output(problem);
+}
+
+/* ---- the loop ---- */
+
+static bool told_to_end(int signals)
+{
+    struct signalfd_siginfo info;
+
+    return read(signals, &info, sizeof(info)) == sizeof(info) && info.ssi_signo != SIGCHLD;
+}
+
+static int loop(struct steering *steering, struct problem *problem)
+{
+    struct pollfd files[] = {{.fd = steering->signals, .events = POLLIN},
+                             {.fd = steering->guardian, .events = POLLIN}};
+    uint64_t end =
+        steering->duration == 0 ? UINT64_MAX : clock_now(CLOCK_MONOTONIC) + steering->duration;
+
+    while (!steering->feed.ended && clock_now(CLOCK_MONOTONIC) < end) {
+        live_feed_wait(&steering->feed, files, ARRAY_SIZE(files), end);
+        if ((files[0].revents & POLLIN) != 0 && told_to_end(steering->signals))
+            return 0;
+        if ((files[1].revents & POLLIN) != 0)
+            return problem_set(problem, -ECHILD,
+                               "steer's guardian was killed: everything is restored; start again");
+        int result = live_feed_step(&steering->feed, problem);
+        if (result > 0)
+            result = take_slice(steering, problem);
+        if (result < 0)
+            return result;
+    }
+    return 0;
+}
+
+static void say_line(const char *line, void *context)
+{
+    (void)context;
+    command_say("%s", line);
+}
+
+static int open_feed(struct steering *steering, struct problem *problem)
+{
+    struct live_feed_options options = {
+        .interval = SLICE, .stop = steering->signals, .say = say_line};
+    int result = steer_members_choose(steering->policy, &steering->choice, problem);
+
+    options.acquiring = (struct acquiring){
+        .choice = &steering->choice, .waits = true, .below = BELOW_MASTERS, .say = say_line};
+    return result < 0 ? result : live_feed_open(&steering->feed, &options, problem);
+}
+
+/* The guardian is forked before anything else is open. */
+static int begin(struct steering *steering, struct problem *problem)
+{
+    const struct steer_calls calls = {steering, act, decided};
+    char text[COUNTED_SIZE];
+    size_t restored = 0;
+    int result = steer_policy_read(steering->file, &steering->policy, problem);
+
+    if (result == 0)
+        result = steer_members_begin(&steering->members, steering->policy, problem);
+    if (result == 0 && !steering->dry)
+        result = steer_journal_begin(steering->policy, &steering->members, &steering->journal,
+                                     &restored, problem);
+    if (result == 0 && !steering->dry && problem->text[0] != '\0')
+        command_say("an earlier steer was killed, and not all can be restored: %s", problem->text);
+    if (restored > 0)
+        command_say("an earlier steer was killed: restored %s", changes(restored, text));
+    if (result == 0 && !steering->dry) {
+        result = steering->guardian = steer_guardian_begin(steering->journal, say_restored);
+        if (result < 0)
+            problem_set(problem, result, "cannot start steer's guardian: %s", strerror(-result));
+    }
+    if (result >= 0 && (steering->signals = recording_signals(&(sigset_t){0})) < 0)
+        result = problem_set(problem, steering->signals, "cannot watch signals: %s",
+                             strerror(-steering->signals));
+    steer_machine_read("", &steering->machine);
+    if (result >= 0 && (steer_new(steering->policy, &steering->machine, &calls, steering->dry,
+                                  &steering->steer) < 0 ||
+                        host_open("", &steering->host) < 0))
+        result = problem_set(problem, -ENOMEM, "out of memory");
+    return result < 0 ? result : open_feed(steering, problem);
+}
+
+static int end(struct steering *steering, int result, struct problem *problem)
+{
+    char text[COUNTED_SIZE];
+    struct problem why = {""};
+    size_t restored = 0;
+
+    int restoring = steer_journal_end(steering->journal, &restored, &why); /* first of all */
+    if (steering->feed.history != NULL || steering->feed.recording.options != NULL)
+        live_feed_close(&steering->feed);
+    if (restored > 0)
+        command_say("restored %s", changes(restored, text));
+    if (restoring < 0)
+        command_say("not everything is restored: %s; try: dpm steer --undo", why.text);
+    steer_free(steering->steer);
+    host_close(steering->host);
+    steer_members_done(&steering->members);
+    process_choice_done(&steering->choice);
+    steer_policy_free(steering->policy);
+    if (result < 0 && result != -EPIPE)
+        return command_error("%s", problem->text);
+    return restoring < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+static int steer(struct steering *steering)
+{
+    struct problem problem = {""};
+
+    signal(SIGPIPE, SIG_IGN);
+    steer_prefer_loop();
+    int result = begin(steering, &problem);
+    if (result >= 0) {
+        command_say("steering by %s: the goal is %s of %s; %s", steering->file,
+                    steer_measure_name(steering->policy->measure),
+                    steering->policy->groups[steering->policy->goal].name,
+                    steering->dry ? "nothing is changed" : "Ctrl-C restores everything");
+        result = loop(steering, &problem);
+    }
+    return end(steering, result, &problem);
+}
+
+static int undo(void)
+{
+    char text[COUNTED_SIZE];
+    struct problem problem = {""};
+    size_t restored = 0;
+    int result = steer_journal_undo(&restored, &problem);
+
+    if (restored > 0)
+        printf("restored %s\n", changes(restored, text));
+    else if (result == 0)
+        puts("nothing was to be restored");
+    return result < 0 ? command_error("%s", problem.text) : EXIT_SUCCESS;
+}
+
+/* ---- options ---- */
+
+enum { OPTION_DRY = OPTION_HELP + 1, OPTION_JSON, OPTION_UNDO, OPTION_DURATION };
+
+static const struct command_option steer_options[] = {
+    {"dry-run", OPTION_DRY, {0}, "change nothing: print what it would try first"},
+    {"json", OPTION_JSON, {0}, "print each decision as a line of JSON"},
+    {"duration", OPTION_DURATION, {"TIME"}, "end after TIME: 10m, 1h"},
+    {"undo", OPTION_UNDO, {0}, "restore what a killed steer has changed, and end"},
+    {0},
+};
+
+static int take_option(int option, struct steering *steering)
+{
+    switch (option) {
+    case OPTION_DRY:
+        steering->dry = true;
+        return -1;
+    case OPTION_JSON:
+        steering->json = true;
+        return -1;
+    case OPTION_UNDO:
+        steering->undo = true;
+        return -1;
+    case OPTION_DURATION:
+        if (parse_duration(optarg, &steering->duration) == 0 && steering->duration > 0)
+            return -1;
+        return command_usage_error("steer", "--duration '%s': give a time, e.g. 10m", optarg);
+    case OPTION_HELP:
+        return command_help("steer");
+    default:
+        return command_usage_error("steer", NULL);
+    }
+}
+
+static int command_steer(int argc, char **argv)
+{
+    struct steering steering = {.guardian = -1, .signals = -1};
+    int option, status = -1;
+
+    while (status < 0 && (option = command_next_option(&steer_command, argc, argv)) != -1)
+        status = take_option(option, &steering);
+    if (status >= 0)
+        return status;
+    if (steering.undo)
+        return argc == optind ? undo() : command_usage_error("steer", "--undo takes no policy");
+    if (argc - optind != 1)
+        return command_usage_error("steer", "name one file with a policy");
+    steering.file = argv[optind];
+    return steer(&steering);
+}
+
+const struct command steer_command = {
+    .name = "steer",
+    .description = "change how programs run, by what is measured, and keep what helps",
+    .usage = "[OPTION]... POLICY\n"
+             "       dpm steer --undo",
+    .function = command_steer,
+    .operand = {"POLICY", ARGUMENT_FILE},
+    .options = steer_options,
+};

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * steer_lines.h: decisions of dpm steer, as text and as lines of JSON. Private to command/.
+ *
+ *      18.0 s  kept 1: workers of app 2 -> 8
+ *              requests/s of load 198 -> 391, +97% (noise 3%)
+ */
+#ifndef DPM_STEER_LINES_H
+#define DPM_STEER_LINES_H
+
+#include "steer/steer.h"
+
+#include <stdio.h>
+
+/* Prints it. Write errors stay in the file. */
+void steer_print(const struct steer_policy *policy, const struct steer_machine *machine,
+                 const struct steer_decision *decision, bool json, FILE *file);
+
+#endif

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * steer.h: feedback scheduling: what is measured changes how it runs (thesis, 6.2.8).
+ *
+ *      snapshot --groups--> slice, slice ... --> window --model--> candidates --> act --settle--> window --> kept or undone
+ *                                                                              |                               |
+ *                                          journal, written before it <--------'---------> guardian     decision: a line
+ *
+ * A policy is a file that names groups of processes, one goal, and the acts that are allowed:
+ *
+ *      group load is name wrk
+ *      group app is name gunicorn
+ *      goal requests/s of load
+ *      workers of app from 2 to 16 by /usr/local/bin/app-workers {}
+ *
+ * One act is tried at a time. It is kept if the goal got better by more than the noise, and else undone. Nothing else than what the
+ * policy names is changed; never process 1, DPM, or the processes that have started it.
+ */
+#ifndef DPM_STEER_H
+#define DPM_STEER_H
+
+#include "base/base.h"
+#include "live/live.h"
+#include "recorder/process_choice.h"
+
+#include <sched.h>
+
+/* ---- policies ---- */
+
+#define STEER_GROUPS_MOST  16
+#define STEER_ACTS_MOST    16
+#define STEER_NUMBERS_MOST 8  /* servers that share requests */
+#define STEER_COMMAND_MOST 64 /* words of a command */
+#define STEER_WORKERS_MOST 10000
+#define STEER_WEIGHT_MOST  64 /* times as much as before */
+
+struct steer_group {
+    char *name;
+    struct steer_word {
+        enum steer_word_kind { STEER_BY_NAME, STEER_BY_CGROUP, STEER_BY_UNIT, STEER_BY_PID } by;
+        char *text;
+    } * words;
+    size_t word_count;
+    unsigned line;
+};
+
+enum steer_measure {
+    STEER_REQUESTS,     /* answered a second; by a group that answers none: answers that it got */
+    STEER_RECEIVED,     /* messages a second */
+    STEER_LATENCY_MEAN, /* ns, of the same requests ... */
+    STEER_LATENCY_P50,  /* ... mean of the medians of all slices */
+    STEER_LATENCY_P99,
+    STEER_MEASURES,
+};
+
+enum steer_act_kind {
+    STEER_CPUS,    /* its processes run on CPUs that share a cache */
+    STEER_WEIGHT,  /* they get up to `to` times as large a part of the CPUs as others */
+    STEER_WORKERS, /* `from` (now) to `to` of them */
+    STEER_SHARES,  /* of requests, in per cent */
+};
+
+struct steer_act {
+    enum steer_act_kind kind;
+    uint32_t groups[STEER_NUMBERS_MOST]; /* indexes */
+    size_t group_count;
+    uint32_t from, to;
+    char *cgroup; /* WEIGHT: its folder; NULL: nice values of its threads */
+    char **words; /* WORKERS, SHARES: the command, NULL at its end; "{}" stands for the numbers */
+    size_t word_count;
+    unsigned line;
+};
+
+struct steer_policy {
+    char *file;
+    struct steer_group *groups;
+    size_t group_count, group_room;
+    struct steer_act *acts;
+    size_t act_count, act_room;
+    enum steer_measure measure;
+    uint32_t goal;   /* index of the group */
+    uint64_t window; /* ns that are measured before and after an act */
+    uint64_t settle; /* ns after it that are not measured */
+    uint64_t limit;  /* ns between two acts, at least */
+};
+
+/* Reads a policy that only its user, or root, can write, as the commands that it names. Errors: -EACCES, -EINVAL ..., with a line
+ * "FILE:LINE: ..." in `problem`. */
+int steer_policy_read(const char *file, struct steer_policy **ret_policy, struct problem *problem);
+
+/* The text of a policy. Checks nothing outside of it. */
+int steer_policy_parse(const char *file, const char *text, size_t size,
+                       struct steer_policy **ret_policy, struct problem *problem);
+void steer_policy_free(struct steer_policy *policy); /* NULL is allowed */
+
+/* "requests/s", "latency p50" ... */
+const char *steer_measure_name(enum steer_measure measure);
+bool steer_is_latency(enum steer_measure measure);
+const char *steer_act_name(enum steer_act_kind kind); /* "workers" */
+
+/* "workers of app", "shares of one two" */
+#define STEER_TEXT_SIZE 320
+void steer_act_text(const struct steer_policy *policy, const struct steer_act *act,
+                    char text[STEER_TEXT_SIZE]);
+
+/* ---- processes of groups ---- */
+
+struct steer_member {
+    pid_t pid;
+    uint64_t start; /* PROCESS_START: with the pid, unique */
+    uint32_t group; /* the first of the policy that it is in */
+};
+
+struct steer_members {
+    struct process_choice choices[STEER_GROUPS_MOST];
+    struct steer_member *at; /* by pid */
+    size_t count, room;
+    size_t ended; /* of a group that was named by pid: its index + 1; 0: none */
+};
+
+/* Reads which processes groups have. Errors: -ESRCH (no process has this pid) ..., with a line in `problem`. Call
+ * steer_members_done in any case. */
+int steer_members_begin(struct steer_members *members, const struct steer_policy *policy,
+                        struct problem *problem);
+/* Again. */
+int steer_members_find(struct steer_members *members, const struct steer_policy *policy,
+                       struct problem *problem);
+void steer_members_done(struct steer_members *members);
+
+/* All of them, as one choice. */
+int steer_members_choose(const struct steer_policy *policy, struct process_choice *choice,
+                         struct problem *problem);
+
+/* Whether no act may change this process: process 1, DPM itself, what has started it, a thread of the kernel. */
+bool steer_is_spared(pid_t pid);
+
+/* ---- what is measured ---- */
+
+struct steer_figures {
+    double processes, threads; /* of the moment */
+    double cpu, no_cpu;        /* ns */
+    double requests, request_time;
+    double asked, asked_time;
+    double received;
+    double waits_for_messages; /* ns, of its threads */
+    double queue_delay;        /* ns that messages waited until it took them */
+    double blocked;            /* ns that senders waited for buffer space at it */
+    double median, p99;        /* ns, times requests */
+};
+
+/* What one group sent to another. */
+struct steer_talk {
+    double messages;
+    double time; /* ns in flight */
+};
+
+struct steer_slice {
+    double length; /* ns, of what happened */
+    double real;   /* ns that passed meanwhile: more, if records are read late */
+    double cpus;   /* of the machine; 0: not known */
+    double busy;   /* ns that these worked, all together */
+    struct steer_figures groups[STEER_GROUPS_MOST];
+    struct steer_talk talk[STEER_GROUPS_MOST][STEER_GROUPS_MOST];
+};
+
+/* The interval of a snapshot, which must be the latest. `cpus` and `busy` stay 0. */
+void steer_slice_make(const struct live_snapshot *snapshot, const struct steer_members *members,
+                      struct steer_slice *ret_slice);
+
+/* The value of the goal; NAN: nothing happened that has one. */
+double steer_goal(const struct steer_policy *policy, const struct steer_slice *slice);
+
+/* ---- the machine ---- */
+
+#define STEER_SETS_MOST 64
+
+/* CPUs that share a cache, the largest sets first; not all CPUs that we may use. */
+struct steer_machine {
+    struct steer_cpus {
+        cpu_set_t set;
+        unsigned count;
+        char text[64]; /* "0-3" */
+    } sets[STEER_SETS_MOST];
+    size_t set_count;
+};
+
+/* `root`: the directory that has sys, "" for "/". */
+void steer_machine_read(const char *root, struct steer_machine *ret_machine);
+
+/* "0-3,8"; false: it is none. */
+bool steer_cpus_parse(const char *text, cpu_set_t *ret_set);
+void steer_cpus_text(const cpu_set_t *set, char *text, size_t size);
+
+/* ---- decisions ---- */
+
+/* How an act stands: CPUS: index of the set + 1, 0: as before. WEIGHT: times. WORKERS: how many. SHARES: per cent, by server. */
+struct steer_setting {
+    uint32_t numbers[STEER_NUMBERS_MOST];
+};
+
+/* Before any act. */
+struct steer_setting steer_setting_at_first(const struct steer_act *act);
+
+struct steer_candidate {
+    struct steer_setting to;
+    double gain;  /* of the goal: 0.1 is 10 % more requests, or a latency that is divided by 1.1 */
+    bool at_most; /* ... or less */
+    char reason[STEER_TEXT_SIZE];
+};
+
+/* What the model says of an act that stands at `now`. Returns whether there is anything to try. */
+bool steer_model(const struct steer_policy *policy, const struct steer_machine *machine,
+                 const struct steer_act *act, const struct steer_setting *now,
+                 const struct steer_slice *window, struct steer_candidate *ret_candidate);
+
+enum steer_outcome {
+    STEER_TRIES,
+    STEER_WOULD, /* with --dry-run */
+    STEER_KEPT,
+    STEER_UNDONE,
+    STEER_FAILED,  /* it could not be done */
+    STEER_NOTHING, /* to do */
+    STEER_OUTCOMES,
+};
+
+/* "try", "would", "kept", "undone", "failed", "nothing" */
+const char *steer_outcome_name(enum steer_outcome outcome);
+
+struct steer_decision {
+    enum steer_outcome outcome;
+    uint64_t number;             /* of the act that was tried: 1, 2 ... */
+    uint64_t time;               /* ns since the beginning */
+    const struct steer_act *act; /* NULL: NOTHING */
+    struct steer_setting from, to;
+    double before, after; /* values of the goal; NAN: not known */
+    double noise;         /* as a gain */
+    double predicted;
+    bool at_most;
+    double measured;
+    char reason[STEER_TEXT_SIZE];
+};
+
+/* What it stands at: "4", "60% 40%", "CPUs 0-3", "2 times", "any CPU". */
+void steer_setting_text(const struct steer_machine *machine, const struct steer_act *act,
+                        const struct steer_setting *setting, char text[STEER_TEXT_SIZE]);
+
+struct steer_calls {
+    void *context;
+    /* Makes it so. Returns 0, or a negative errno with a line in `problem`: then it stands as at first. */
+    int (*act)(void *context, const struct steer_act *act, const struct steer_setting *to,
+               struct problem *problem);
+    void (*decided)(void *context, const struct steer_decision *decision);
+};
+
+struct steer;
+
+/* What the arguments refer to must outlive it. `dry`: nothing is done. Returns 0 or -ENOMEM. */
+int steer_new(const struct steer_policy *policy, const struct steer_machine *machine,
+              const struct steer_calls *calls, bool dry, struct steer **ret_steer);
+void steer_free(struct steer *steer); /* NULL is allowed */
+
+/* The next slice was measured. Calls what there is to call. Errors: -EIO, with a line in `problem`: what did not help could not be undone. */
+int steer_add(struct steer *steer, const struct steer_slice *slice, struct problem *problem);
+
+/* ---- acts, and the way back ---- */
+
+/*
+ * A journal is a file in a folder of the user's, held under a lock by the loop and its guardian. What is to be restored is there,
+ * on disk, before anything is changed:
+ *
+ *      {"policy": "/etc/web.steer", "pid": 4711, "start": 90210, "groups": ["name nginx"]}
+ *      {"act": 0, "file": "/sys/fs/cgroup/cpu/web/cpu.shares", "value": "1024"}
+ *      {"restored": 1}                                              the first of them
+ */
+struct steer_journal;
+
+/* Restores what earlier loops have left, which have ended, and begins a journal. `members`: refuses processes that another loop steers.
+ * `ret_restored`: how many changes earlier ones had left. Returns 0, with a line in `problem` if some of these could not be restored, else "".
+ * Errors, with a line in `problem`: -EBUSY, -EACCES ... */
+int steer_journal_begin(const struct steer_policy *policy, const struct steer_members *members,
+                        struct steer_journal **ret_journal, size_t *ret_restored,
+                        struct problem *problem);
+
+/* Restores what ended loops have left. Returns 0, or a negative errno with a line in `problem`: -EBUSY: another loop still runs. */
+int steer_journal_undo(size_t *ret_restored, struct problem *problem);
+
+/* Makes an act stand so. As calls.act. */
+int steer_hands_act(struct steer_journal *journal, const struct steer_policy *policy,
+                    const struct steer_machine *machine, const struct steer_members *members,
+                    const struct steer_act *act, const struct steer_setting *to,
+                    struct problem *problem);
+
+/* Processes and threads that have come since get what their group has. */
+int steer_hands_tend(struct steer_journal *journal, const struct steer_policy *policy,
+                     const struct steer_members *members, struct problem *problem);
+
+/* Restores all, and removes the file. Returns 0, or the first error, with a line in `problem`. NULL is allowed. */
+int steer_journal_end(struct steer_journal *journal, size_t *ret_restored, struct problem *problem);
+
+/* What is given to others must not be taken from the loop, which may have to take it back: it gets a smaller nice value, if it has the right
+ * to. Its commands keep what we have now. */
+void steer_prefer_loop(void);
+
+/* Forks the guardian, which restores everything as soon as we have ended, and then calls done(changes). Call it before anything else
+ * that must not be shared is open. Returns a pidfd of it, or a negative errno. */
+int steer_guardian_begin(struct steer_journal *journal, void (*done)(size_t restored));
+
+#endif

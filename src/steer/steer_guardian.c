@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * steer_guardian.c: a process that outlives the loop, to restore what that has changed. See steer.h.
+ *
+ *      loop       writes the journal ... acts ... ends, or is killed: the pipe's other end closes
+ *      guardian   ---- reads the pipe -----------------------------------'  reads the journal, restores, ends
+ *
+ * It has a session of its own, so nothing that ends the loop's terminal ends it, and no file of the loop but the journal, whose
+ * lock it holds: until it has ended, no other loop begins on these groups.
+ */
+#include "base/process.h"
+#include "steer/steer_private.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define GUARDIAN_FILE 3
+#define GUARDIAN_PIPE 4
+
+/* Its standard error stays that of the loop, for what it has to say. */
+static void settle(int file, int pipe)
+{
+    static const int ignored[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGTSTP, SIGTTOU};
+    sigset_t none;
+
+    (void)setsid();
+    (void)prctl(PR_SET_NAME, "dpm-guardian");
+    for (size_t i = 0; i < ARRAY_SIZE(ignored); i++)
+        signal(ignored[i], SIG_IGN);
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    /* both may stand where the other is to go */
+    int high_file = fcntl(file, F_DUPFD_CLOEXEC, 10), high_pipe = fcntl(pipe, F_DUPFD_CLOEXEC, 10);
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    dup2(null, STDIN_FILENO);
+    dup2(null, STDOUT_FILENO);
+    dup3(high_file, GUARDIAN_FILE, O_CLOEXEC);
+    dup3(high_pipe, GUARDIAN_PIPE, O_CLOEXEC);
+    (void)close_range(GUARDIAN_PIPE + 1, ~0u, 0);
+}
+
+static void await_end(void)
+{
+    char byte;
+    ssize_t got;
+
+    do
+        got = read(GUARDIAN_PIPE, &byte, 1);
+    while (got > 0 || (got < 0 && errno == EINTR));
+}
+
+/* Runs in the guardian; never returns. */
+static void guard(struct steer_journal *journal, void (*done)(size_t restored))
+{
+    struct steer_journal left = {.file = GUARDIAN_FILE};
+    struct stat status;
+    size_t restored = 0;
+
+    await_end();
+    memcpy(left.path, journal->path, sizeof(left.path));
+    if (fstat(GUARDIAN_FILE, &status) < 0 || status.st_nlink == 0)
+        _exit(EXIT_SUCCESS); /* the loop has ended in order */
+    char *text = malloc((size_t)status.st_size + 1);
+    ssize_t got = text == NULL ? -1 : pread(GUARDIAN_FILE, text, (size_t)status.st_size, 0);
+    if (got < 0)
+        _exit(EXIT_FAILURE);
+    (void)journal_parse(&left, text, (size_t)got);
+    int result = journal_restore(&left, ALL_ACTS, &restored, NULL);
+    if (result == 0)
+        unlink(left.path);
+    done(restored);
+    _exit(result == 0 ? EXIT_SUCCESS : EXIT_FAILURE);
+}
+
+int steer_guardian_begin(struct steer_journal *journal, void (*done)(size_t restored))
+{
+    int ends[2];
+
+    if (pipe2(ends, O_CLOEXEC) < 0)
+        return -errno;
+    pid_t pid = fork();
+    if (pid == 0) {
+        settle(journal->file, ends[0]);
+        guard(journal, done);
+    }
+    int error = pid < 0 ? -errno : 0;
+    close(ends[0]);
+    int pidfd = error < 0 ? error : process_open(pid);
+    if (pidfd < 0)
+        close(ends[1]);
+    return pidfd; /* the other end stays open as long as we live */
+}

@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: MIT */
+/* steer_hands.c: does what was decided; how it was before is in the journal first. See steer.h. */
+#include "base/process.h"
+#include "steer/steer_private.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define NICE_STEP 1.25 /* a nice value less is that many times the weight (sched(7)) */
+
+/* ---- threads ---- */
+
+struct changing {
+    struct steer_journal *journal;
+    uint32_t act;
+    const struct in_effect *effect;
+    const struct steer_member *member;
+    bool
+        only_new; /* threads that came since; others may have changed themselves, which is their affair */
+    const struct entry
+        *inherited; /* from that of a thread which came before; NULL: there is none */
+    struct problem *problem;
+};
+
+static int refuse(const struct changing *changing, int error)
+{
+    char shown[PROCESS_SHOWN_SIZE];
+
+    process_shown(changing->member->pid, shown);
+    return problem_set(changing->problem, error, "%s: %s: %s", shown,
+                       changing->effect->kind == ENTRY_CPUS ? "its CPUs cannot be set"
+                                                            : "its nice value cannot be set",
+                       strerror(-error));
+}
+
+static bool is_effect(const struct in_effect *effect, const struct entry *now,
+                      const struct entry *before)
+{
+    return effect->kind == ENTRY_CPUS ? CPU_EQUAL(&effect->cpus, &now->cpus)
+                                      : now->nice == before->nice - effect->less;
+}
+
+/* How it is before the act. A thread that came since has inherited the act, and what was before it. */
+static int read_thread(const struct changing *changing, pid_t tid, struct entry *entry)
+{
+    if (changing->effect->kind == ENTRY_CPUS &&
+        sched_getaffinity(tid, sizeof(entry->cpus), &entry->cpus) < 0)
+        return -errno;
+    errno = 0;
+    if (changing->effect->kind == ENTRY_NICE) {
+        entry->nice = getpriority(PRIO_PROCESS, (id_t)tid);
+        if (entry->nice == -1 && errno != 0)
+            return -errno;
+    }
+    if (changing->inherited != NULL && is_effect(changing->effect, entry, changing->inherited)) {
+        entry->cpus = changing->inherited->cpus;
+        entry->nice = changing->inherited->nice;
+    }
+    return 0;
+}
+
+static int set_thread(const struct changing *changing, pid_t tid, const struct entry *entry)
+{
+    const struct in_effect *effect = changing->effect;
+    int nice = entry->nice - effect->less;
+
+    if (effect->kind == ENTRY_CPUS)
+        return sched_setaffinity(tid, sizeof(effect->cpus), &effect->cpus) < 0 ? -errno : 0;
+    return setpriority(PRIO_PROCESS, (id_t)tid, nice < -20 ? -20 : nice) < 0 ? -errno : 0;
+}
+
+static int change_thread(pid_t pid, pid_t tid, void *context)
+{
+    struct changing *changing = context;
+    struct entry new = {.kind = changing->effect->kind,
+                        .act = changing->act,
+                        .pid = pid,
+                        .tid = tid,
+                        .start = changing->member->start,
+                        .tid_start = thread_started(pid, tid)};
+    const struct entry *entry =
+        journal_thread(changing->journal, changing->act, tid, new.tid_start);
+    int result = 0;
+
+    if (new.tid_start == 0 || (entry != NULL && changing->only_new))
+        return 0;
+    if (entry == NULL) {
+        result = read_thread(changing, tid, &new);
+        if (result == 0)
+            result = journal_add(changing->journal, &new, changing->problem);
+        if (result < 0)
+            return result == -ESRCH ? 0 : result;
+        entry = &new;
+    }
+    result = set_thread(changing, tid, entry);
+    return result < 0 && result != -ESRCH ? refuse(changing, result) : 0;
+}
+
+/* The entry of the group's first thread: what new ones have inherited from. */
+static const struct entry *first_entry(const struct steer_journal *journal, uint32_t act)
+{
+    for (size_t i = 0; i < journal->count; i++)
+        if (journal->entries[i].act == act && !journal->entries[i].restored)
+            return &journal->entries[i];
+    return NULL;
+}
+
+static int change_process(struct changing *changing)
+{
+    const struct steer_member *member = changing->member;
+    int pidfd = process_open(member->pid), result = 0;
+
+    if (pidfd < 0)
+        return pidfd == -ESRCH ? 0 : refuse(changing, pidfd);
+    if (process_started(member->pid) == member->start && !steer_is_spared(member->pid))
+        result = thread_each(member->pid, change_thread, changing);
+    close(pidfd);
+    return result;
+}
+
+static bool is_of_act(const struct steer_act *act, uint32_t group)
+{
+    for (size_t i = 0; i < act->group_count; i++)
+        if (act->groups[i] == group)
+            return true;
+    return false;
+}
+
+static int change_all(struct steer_journal *journal, uint32_t index, const struct steer_act *act,
+                      const struct in_effect *effect, const struct steer_members *members,
+                      bool only_new, struct problem *problem)
+{
+    int result = 0;
+
+    for (size_t i = 0; result == 0 && i < members->count; i++) {
+        if (!is_of_act(act, members->at[i].group))
+            continue;
+        const struct entry *first = first_entry(journal, index);
+        const struct entry inherited = first == NULL ? (struct entry){0} : *first;
+        struct changing changing = {.journal = journal,
+                                    .act = index,
+                                    .effect = effect,
+                                    .member = &members->at[i],
+                                    .only_new = only_new,
+                                    .inherited = first == NULL ? NULL : &inherited,
+                                    .problem = problem};
+        result = change_process(&changing);
+    }
+    return result;
+}
+
+static int change_threads(struct steer_journal *journal, uint32_t index,
+                          const struct steer_act *act, const struct in_effect *effect,
+                          const struct steer_members *members, struct problem *problem)
+{
+    int result = journal_note_effect(journal, index, effect, problem);
+
+    if (result == 0)
+        result = change_all(journal, index, act, effect, members, false, problem);
+    if (result < 0)
+        (void)journal_restore(journal, index, NULL, NULL);
+    return result;
+}
+
+/* ---- cgroups ---- */
+
+static bool has_entry(const struct steer_journal *journal, uint32_t act)
+{
+    return first_entry(journal, act) != NULL;
+}
+
+static int find_weight(const char *folder, char file[PATH_MAX], char value[32], unsigned *ret_most)
+{
+    static const char *const names[] = {"cpu.weight", "cpu.shares"};
+    static const unsigned most[] = {10000, 262144};
+
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+        snprintf(file, PATH_MAX, "%.3000s/%s", folder, names[i]);
+        FILE *from = fopen(file, "re");
+        bool read = from != NULL && fscanf(from, "%31[0-9]", value) == 1;
+        if (from != NULL)
+            fclose(from);
+        *ret_most = most[i];
+        if (read)
+            return 0;
+    }
+    return -ENOENT;
+}
+
+static int change_weight(struct steer_journal *journal, uint32_t index, const struct steer_act *act,
+                         uint32_t times, struct problem *problem)
+{
+    struct entry entry = {.kind = ENTRY_FILE, .act = index};
+    char file[PATH_MAX], value[32];
+    unsigned most;
+
+    if (find_weight(act->cgroup, file, value, &most) < 0)
+        return problem_set(problem, -ENOENT,
+                           "%.300s: has neither cpu.weight nor cpu.shares: is it a cgroup with the "
+                           "controller cpu?",
+                           act->cgroup);
+    if (!has_entry(journal, index)) {
+        entry.file = strdup(file);
+        entry.value = strdup(value);
+        if (entry.file == NULL || entry.value == NULL) {
+            free(entry.file);
+            free(entry.value);
+            return problem_set(problem, -ENOMEM, "out of memory");
+        }
+        int result = journal_add(journal, &entry, problem);
+        if (result < 0)
+            return result;
+    }
+    unsigned long weight = strtoul(first_entry(journal, index)->value, NULL, 10) * times;
+    snprintf(value, sizeof(value), "%lu", weight < most ? weight : most);
+    int result = cgroup_write(file, value);
+    if (result == 0)
+        return 0;
+    (void)journal_restore(journal, index, NULL, NULL);
+    return problem_set(problem, result, "%.300s: cannot be written: %s", file, strerror(-result));
+}
+
+/* ---- commands ---- */
+
+static void words_free(char **words)
+{
+    for (size_t i = 0; words != NULL && words[i] != NULL; i++)
+        free(words[i]);
+    free(words);
+}
+
+/* "{}" becomes the number, or a word for each of several. NULL: out of memory. */
+static char **words_with(const struct steer_act *act, const struct steer_setting *setting)
+{
+    size_t most = act->word_count * STEER_NUMBERS_MOST + 1, count = 0;
+    char **words = calloc(most, sizeof(*words));
+    bool failed = words == NULL;
+
+    for (size_t i = 0; !failed && i < act->word_count; i++) {
+        bool place = strcmp(act->words[i], "{}") == 0;
+        size_t numbers = !place ? 1 : act->kind == STEER_SHARES ? act->group_count : 1;
+        for (size_t j = 0; !failed && j < numbers; j++) {
+            failed = place ? asprintf(&words[count], "%u", setting->numbers[j]) < 0
+                           : (words[count] = strdup(act->words[i])) == NULL;
+            count += !failed;
+        }
+    }
+    if (!failed)
+        return words;
+    if (words != NULL)
+        words[count] = NULL;
+    words_free(words);
+    return NULL;
+}
+
+static int change_by_command(struct steer_journal *journal, uint32_t index,
+                             const struct steer_act *act, const struct steer_setting *to,
+                             struct problem *problem)
+{
+    const struct steer_setting before = steer_setting_at_first(act);
+    char **words = words_with(act, to);
+    int result = words == NULL ? problem_set(problem, -ENOMEM, "out of memory") : 0;
+
+    if (result == 0 && !has_entry(journal, index)) {
+        struct entry entry = {
+            .kind = ENTRY_COMMAND, .act = index, .words = words_with(act, &before)};
+        result = entry.words == NULL ? problem_set(problem, -ENOMEM, "out of memory")
+                                     : journal_add(journal, &entry, problem);
+    }
+    if (result == 0)
+        result = command_run(words, problem);
+    if (result < 0)
+        (void)journal_restore(journal, index, NULL, NULL);
+    words_free(words);
+    return result;
+}
+
+/* ---- all ---- */
+
+static void make_effect(const struct steer_machine *machine, const struct steer_act *act,
+                        const struct steer_setting *to, struct in_effect *effect)
+{
+    *effect =
+        (struct in_effect){.is = true, .kind = act->kind == STEER_CPUS ? ENTRY_CPUS : ENTRY_NICE};
+    if (act->kind == STEER_CPUS)
+        effect->cpus = machine->sets[to->numbers[0] - 1].set;
+    else
+        effect->less = (int)lround(log(to->numbers[0]) / log(NICE_STEP));
+}
+
+static int restore(struct steer_journal *journal, uint32_t act, struct problem *problem)
+{
+    int result = journal_restore(journal, act, NULL, problem);
+
+    if (result == 0)
+        journal_forget(journal);
+    return result;
+}
+
+int steer_hands_act(struct steer_journal *journal, const struct steer_policy *policy,
+                    const struct steer_machine *machine, const struct steer_members *members,
+                    const struct steer_act *act, const struct steer_setting *to,
+                    struct problem *problem)
+{
+    const struct steer_setting before = steer_setting_at_first(act);
+    uint32_t index = (uint32_t)(act - policy->acts);
+    struct in_effect effect;
+
+    if (memcmp(&before, to, sizeof(before)) == 0)
+        return restore(journal, index, problem);
+    if (act->kind == STEER_WORKERS || act->kind == STEER_SHARES)
+        return change_by_command(journal, index, act, to, problem);
+    if (act->kind == STEER_WEIGHT && act->cgroup != NULL)
+        return change_weight(journal, index, act, to->numbers[0], problem);
+    make_effect(machine, act, to, &effect);
+    return change_threads(journal, index, act, &effect, members, problem);
+}
+
+int steer_hands_tend(struct steer_journal *journal, const struct steer_policy *policy,
+                     const struct steer_members *members, struct problem *problem)
+{
+    int result = 0;
+
+    for (uint32_t i = 0; result == 0 && i < policy->act_count; i++) {
+        const struct in_effect effect = journal->acts[i];
+        if (effect.is)
+            result = change_all(journal, i, &policy->acts[i], &effect, members, true, problem);
+    }
+    return result;
+}

@@ -1,0 +1,610 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * steer_journal.c: what is to be restored, on disk before it is changed; and which loops there are. See steer.h.
+ *
+ *      /run/user/1000/dpm-steer/            mode 0700, ours
+ *          lock                             held while a loop begins
+ *          4711-90210.journal               held by its loop and guardian as long as one of them lives
+ */
+#include "base/process.h"
+#include "steer/steer_private.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define JOURNAL_MOST (16u << 20) /* bytes */
+#define SUFFIX       ".journal"
+
+/* ---- entries ---- */
+
+static uint64_t key_of_thread(uint32_t act, pid_t tid, uint64_t start)
+{
+    const uint64_t parts[] = {act, (uint64_t)tid, start};
+
+    return hash_bytes(0, parts, sizeof(parts));
+}
+
+struct entry *journal_thread(const struct steer_journal *journal, uint32_t act, pid_t tid,
+                             uint64_t tid_start)
+{
+    int64_t at = intern_find(&journal->threads, key_of_thread(act, tid, tid_start));
+    struct entry *entry = at < 0 ? NULL : &journal->entries[journal->thread_entries[at]];
+
+    return entry == NULL || entry->restored ? NULL : entry;
+}
+
+static void entry_done(struct entry *entry)
+{
+    for (size_t i = 0; entry->words != NULL && entry->words[i] != NULL; i++)
+        free(entry->words[i]);
+    free(entry->words);
+    free(entry->file);
+    free(entry->value);
+}
+
+/* Takes its strings in any case. */
+static int keep(struct steer_journal *journal, struct entry *entry)
+{
+    bool is_thread = entry->kind == ENTRY_CPUS || entry->kind == ENTRY_NICE;
+
+    if (array_reserve(&journal->entries, &journal->room, journal->count + 1,
+                      sizeof(*journal->entries)) < 0) {
+        entry_done(entry);
+        return -ENOMEM;
+    }
+    journal->entries[journal->count++] = *entry;
+    if (!is_thread)
+        return 0;
+    int64_t at =
+        intern_add(&journal->threads, key_of_thread(entry->act, entry->tid, entry->tid_start));
+    if (at < 0 || array_reserve(&journal->thread_entries, &journal->thread_room, (size_t)at + 1,
+                                sizeof(*journal->thread_entries)) < 0)
+        return -ENOMEM;
+    journal->thread_entries[at] = journal->count - 1;
+    return 0;
+}
+
+static void forget_entries(struct steer_journal *journal)
+{
+    for (size_t i = 0; i < journal->count; i++)
+        entry_done(&journal->entries[i]);
+    intern_done(&journal->threads);
+    journal->threads = (struct intern){0};
+    journal->count = 0;
+}
+
+void journal_forget(struct steer_journal *journal)
+{
+    for (size_t i = 0; i < journal->count; i++)
+        if (!journal->entries[i].restored)
+            return;
+    if (journal->count > 0 && ftruncate(journal->file, journal->head) == 0)
+        forget_entries(journal);
+}
+
+void journal_done(struct steer_journal *journal)
+{
+    forget_entries(journal);
+    free(journal->entries);
+    free(journal->thread_entries);
+    if (journal->file >= 0)
+        close(journal->file);
+}
+
+/* ---- lines ---- */
+
+static int put_line(struct steer_journal *journal, json_t *line, struct problem *problem)
+{
+    char *text = line == NULL ? NULL : json_dumps(line, JSON_COMPACT);
+    size_t size = text == NULL ? 0 : strlen(text);
+    int result = text == NULL ? -ENOMEM : 0;
+
+    if (result == 0) {
+        text[size++] = '\n'; /* in the place of its NUL */
+        if (write(journal->file, text, size) != (ssize_t)size || fdatasync(journal->file) < 0)
+            result = errno == 0 ? -EIO : -errno;
+    }
+    free(text);
+    json_decref(line);
+    return result < 0 ? problem_set(problem, result, "%.300s: cannot be written: %s", journal->path,
+                                    strerror(-result))
+                      : 0;
+}
+
+static json_t *words_json(char *const *words)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; words[i] != NULL; i++)
+        json_array_append_new(list, json_string(words[i]));
+    return list;
+}
+
+static json_t *entry_json(const struct entry *entry)
+{
+    char cpus[1024];
+
+    switch (entry->kind) {
+    case ENTRY_FILE:
+        return json_pack("{s:i, s:s, s:s}", "act", (int)entry->act, "file", entry->file, "value",
+                         entry->value);
+    case ENTRY_COMMAND:
+        return json_pack("{s:i, s:o}", "act", (int)entry->act, "command", words_json(entry->words));
+    default:
+        break;
+    }
+    json_t *line = json_pack("{s:i, s:i, s:I, s:i, s:I}", "act", (int)entry->act, "pid",
+                             (int)entry->pid, "start", (json_int_t)entry->start, "tid",
+                             (int)entry->tid, "tid_start", (json_int_t)entry->tid_start);
+    steer_cpus_text(&entry->cpus, cpus, sizeof(cpus));
+    if (entry->kind == ENTRY_CPUS)
+        json_object_set_new(line, "cpus", json_string(cpus));
+    else
+        json_object_set_new(line, "nice", json_integer(entry->nice));
+    return line;
+}
+
+int journal_add(struct steer_journal *journal, struct entry *entry, struct problem *problem)
+{
+    int result = put_line(journal, entry_json(entry), problem);
+
+    if (result < 0) {
+        entry_done(entry);
+        return result;
+    }
+    return keep(journal, entry) < 0 ? problem_set(problem, -ENOMEM, "out of memory") : 0;
+}
+
+int journal_note_effect(struct steer_journal *journal, uint32_t act, const struct in_effect *effect,
+                        struct problem *problem)
+{
+    char cpus[1024];
+
+    steer_cpus_text(&effect->cpus, cpus, sizeof(cpus));
+    json_t *line = effect->kind == ENTRY_CPUS
+                       ? json_pack("{s:i, s:s}", "effect", (int)act, "cpus", cpus)
+                       : json_pack("{s:i, s:i}", "effect", (int)act, "less", effect->less);
+    int result = put_line(journal, line, problem);
+    if (result == 0) {
+        journal->acts[act] = *effect;
+        journal->acts[act].is = true;
+    }
+    return result;
+}
+
+void journal_note_restored(struct steer_journal *journal, size_t index)
+{
+    journal->entries[index].restored = true; /* if the line is not written, it is restored twice */
+    (void)put_line(journal, json_pack("{s:i}", "restored", (int)index + 1), NULL);
+}
+
+/* ---- reading ---- */
+
+static int64_t number_of(const json_t *line, const char *key, int64_t least, int64_t most)
+{
+    const json_t *value = json_object_get(line, key);
+    json_int_t number = json_is_integer(value) ? json_integer_value(value) : least - 1;
+
+    return number < least || number > most ? least - 1 : number;
+}
+
+static bool is_weight(const char *file)
+{
+    const char *slash = file == NULL || *file != '/' ? NULL : strrchr(file, '/');
+
+    return slash != NULL &&
+           (strcmp(slash, "/cpu.shares") == 0 || strcmp(slash, "/cpu.weight") == 0);
+}
+
+static char **words_of(const json_t *list)
+{
+    size_t count = json_array_size(list);
+    const char *first = json_string_value(json_array_get(list, 0));
+    char **words = first == NULL || *first != '/' ? NULL : calloc(count + 1, sizeof(*words));
+
+    for (size_t i = 0; words != NULL && i < count; i++) {
+        const char *word = json_string_value(json_array_get(list, i));
+        words[i] = strdup(word == NULL ? "" : word);
+    }
+    return words;
+}
+
+static void take_entry(struct steer_journal *journal, const json_t *line, int64_t act)
+{
+    const char *file = json_string_value(json_object_get(line, "file")),
+               *value = json_string_value(json_object_get(line, "value")),
+               *cpus = json_string_value(json_object_get(line, "cpus"));
+    struct entry entry = {.act = (uint32_t)act};
+
+    entry.pid = (pid_t)number_of(line, "pid", 2, INT32_MAX);
+    entry.tid = (pid_t)number_of(line, "tid", 2, INT32_MAX);
+    entry.start = (uint64_t)number_of(line, "start", 1, INT64_MAX);
+    entry.tid_start = (uint64_t)number_of(line, "tid_start", 1, INT64_MAX);
+    entry.nice = (int)number_of(line, "nice", -20, 19);
+    bool is_thread = entry.pid >= 2 && entry.tid >= 2 && entry.start != 0 && entry.tid_start != 0;
+    if (is_weight(file) && value != NULL) {
+        entry.kind = ENTRY_FILE;
+        entry.file = strdup(file);
+        entry.value = strdup(value);
+    } else if (json_is_array(json_object_get(line, "command"))) {
+        entry.kind = ENTRY_COMMAND;
+        entry.words = words_of(json_object_get(line, "command"));
+    } else if (cpus != NULL && steer_cpus_parse(cpus, &entry.cpus)) {
+        entry.kind = ENTRY_CPUS;
+    } else {
+        entry.kind = ENTRY_NICE;
+    }
+    /* what is not understood keeps its number, and has nothing to be restored */
+    entry.restored = entry.kind == ENTRY_FILE ? entry.file == NULL || entry.value == NULL
+                     : entry.kind == ENTRY_COMMAND
+                         ? entry.words == NULL
+                         : !is_thread || (entry.kind == ENTRY_NICE && entry.nice < -20);
+    (void)keep(journal, &entry);
+}
+
+static void take_line(struct steer_journal *journal, const json_t *line)
+{
+    int64_t act = number_of(line, "act", 0, STEER_ACTS_MOST - 1),
+            effect = number_of(line, "effect", 0, STEER_ACTS_MOST - 1),
+            restored = number_of(line, "restored", 1, (int64_t)journal->count);
+    const char *cpus = json_string_value(json_object_get(line, "cpus"));
+
+    if (restored >= 1) {
+        journal->entries[restored - 1].restored = true;
+    } else if (effect >= 0) {
+        struct in_effect *to = &journal->acts[effect];
+        to->is = true;
+        to->kind = cpus != NULL && steer_cpus_parse(cpus, &to->cpus) ? ENTRY_CPUS : ENTRY_NICE;
+        to->less = (int)number_of(line, "less", 0, 40);
+    } else if (act >= 0) {
+        take_entry(journal, line, act);
+    }
+}
+
+int journal_parse(struct steer_journal *journal, const char *text, size_t size)
+{
+    const char *end = text + size;
+
+    while (text < end) {
+        const char *line_end = memchr(text, '\n', (size_t)(end - text));
+        if (line_end == NULL)
+            break; /* it was killed while it wrote this: nothing was changed yet */
+        json_t *line = json_loadb(text, (size_t)(line_end - text), 0, NULL);
+        if (json_is_object(line))
+            take_line(journal, line);
+        json_decref(line);
+        text = line_end + 1;
+    }
+    return 0;
+}
+
+/* The whole file, and 0; NULL: out of memory, or it is not ours. The caller frees it. */
+static char *read_whole(int file, size_t *ret_size)
+{
+    struct stat status;
+
+    if (fstat(file, &status) < 0 || !S_ISREG(status.st_mode) || status.st_uid != geteuid() ||
+        (status.st_mode & 077) != 0 || status.st_size > JOURNAL_MOST)
+        return NULL;
+    char *text = malloc((size_t)status.st_size + 1);
+    ssize_t got = text == NULL ? -1 : pread(file, text, (size_t)status.st_size, 0);
+    if (got < 0) {
+        free(text);
+        return NULL;
+    }
+    text[got] = '\0';
+    *ret_size = (size_t)got;
+    return text;
+}
+
+/* ---- the folder ---- */
+
+static int open_folder(char path[PATH_MAX], struct problem *problem)
+{
+    const char *runtime = getenv("XDG_RUNTIME_DIR");
+    struct stat status;
+
+    if (runtime != NULL && runtime[0] == '/')
+        snprintf(path, PATH_MAX, "%.3000s/dpm-steer", runtime);
+    else if (geteuid() == 0)
+        strcpy(path, "/run/dpm-steer");
+    else
+        snprintf(path, PATH_MAX, "/tmp/dpm-steer-%u", geteuid());
+    if (mkdir(path, 0700) < 0 && errno != EEXIST)
+        return problem_set(problem, -errno, "%.300s: cannot be made: %s", path, strerror(errno));
+    int folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (folder < 0 || fstat(folder, &status) < 0) {
+        int error = -errno;
+        if (folder >= 0)
+            close(folder);
+        return problem_set(problem, error, "%.300s: cannot be opened: %s", path, strerror(-error));
+    }
+    if (status.st_uid == geteuid() && (status.st_mode & 077) == 0)
+        return folder;
+    close(folder);
+    return problem_set(problem, -EACCES,
+                       "%.300s: must be a folder of yours with mode 0700: others could write it",
+                       path);
+}
+
+/* One loop begins, or looks, at a time. */
+static int lock_folder(int folder, struct problem *problem)
+{
+    int lock = openat(folder, "lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+
+    if (lock >= 0 && flock(lock, LOCK_EX) == 0)
+        return lock;
+    int error = -errno;
+    if (lock >= 0)
+        close(lock);
+    return problem_set(problem, error, "cannot lock the folder of journals: %s", strerror(-error));
+}
+
+/* ---- loops that there are, or were ---- */
+
+struct looking {
+    int folder;
+    const char *path;
+    const struct steer_members *members; /* NULL: none */
+    size_t restored;
+    struct problem *problem; /* why it cannot begin; else, what cannot be restored */
+    int left;                /* error of that; 0: none */
+};
+
+/* Its first line. */
+static json_t *head_of(const char *text, size_t size)
+{
+    const char *end = memchr(text, '\n', size);
+
+    return end == NULL ? NULL : json_loadb(text, (size_t)(end - text), 0, NULL);
+}
+
+static int note_pid(pid_t pid, void *context)
+{
+    return intern_add(context, (uint64_t)pid) < 0 ? -ENOMEM : 0;
+}
+
+/* The processes that another loop steers, now. */
+static int pids_of(const json_t *head, struct intern *pids)
+{
+    static const char *const kinds[] = {"name ", "cgroup ", "unit ", "pid "};
+    struct process_choice choice = {0};
+    struct problem ignored;
+    size_t i;
+    json_t *item;
+    int result = 0;
+
+    json_array_foreach(json_object_get(head, "groups"), i, item)
+    {
+        const char *word = json_string_value(item);
+        for (unsigned by = 0; word != NULL && by < ARRAY_SIZE(kinds); by++) {
+            const char *text = word + strlen(kinds[by]);
+            if (strncmp(word, kinds[by], strlen(kinds[by])) != 0)
+                continue;
+            (void)(by == STEER_BY_NAME     ? process_choice_name(&choice, text, &ignored)
+                   : by == STEER_BY_CGROUP ? process_choice_cgroup(&choice, text, &ignored)
+                   : by == STEER_BY_UNIT   ? process_choice_unit(&choice, text, &ignored)
+                                           : process_choice_pid(&choice, text, &ignored));
+        }
+    }
+    result = process_choice_find(&choice, note_pid, pids, NULL);
+    process_choice_done(&choice);
+    return result;
+}
+
+/* A loop that runs. */
+static int check_running(const struct looking *looking, const char *text, size_t size)
+{
+    json_t *head = head_of(text, size);
+    const char *policy = json_string_value(json_object_get(head, "policy"));
+    int pid = (int)json_integer_value(json_object_get(head, "pid"));
+    struct intern pids = {0};
+    char shown[PROCESS_SHOWN_SIZE];
+    int result =
+        looking->members == NULL
+            ? problem_set(looking->problem, -EBUSY,
+                          "dpm[%d] still steers, by %.200s: end it, and it restores everything",
+                          pid, policy == NULL ? "?" : policy)
+            : pids_of(head, &pids);
+
+    for (size_t i = 0; looking->members != NULL && result == 0 && i < looking->members->count;
+         i++) {
+        pid_t other = looking->members->at[i].pid;
+        if (intern_find(&pids, (uint64_t)other) < 0)
+            continue;
+        process_shown(other, shown);
+        result = problem_set(
+            looking->problem, -EBUSY,
+            "%s is steered by dpm[%d] already, by %.200s: two loops would disturb each other",
+            shown, pid, policy == NULL ? "?" : policy);
+    }
+    intern_done(&pids);
+    json_decref(head);
+    return result;
+}
+
+static int restore_left(struct looking *looking, int file, const char *name, const char *text,
+                        size_t size)
+{
+    struct steer_journal left = {.file = file};
+    size_t restored = 0;
+
+    snprintf(left.path, sizeof(left.path), "%.3000s/%.255s", looking->path, name);
+    (void)journal_parse(&left, text, size);
+    lseek(file, 0, SEEK_END);
+    struct problem why;
+    int result = journal_restore(&left, ALL_ACTS, &restored, &why);
+    if (result == 0)
+        unlinkat(looking->folder, name, 0);
+    else
+        looking->left =
+            problem_set(looking->problem, result, "%.250s (if that is as it should be: rm %.200s)",
+                        why.text, left.path);
+    left.file = -1;
+    journal_done(&left);
+    looking->restored += restored;
+    return 0;
+}
+
+/* Whether the loop itself has. */
+static bool has_ended(const char *text, size_t size)
+{
+    json_t *head = head_of(text, size);
+    pid_t pid = (pid_t)json_integer_value(json_object_get(head, "pid"));
+    uint64_t start = (uint64_t)json_integer_value(json_object_get(head, "start"));
+
+    json_decref(head);
+    return process_started(pid) != start;
+}
+
+static int look_at(struct looking *looking, const char *name)
+{
+    int file = openat(looking->folder, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW), result = 0;
+    size_t size = 0;
+
+    if (file < 0)
+        return 0;
+    bool left = flock(file, LOCK_EX | LOCK_NB) == 0;
+    char *text = read_whole(file, &size);
+    if (text != NULL && !left &&
+        has_ended(text, size)) { /* its guardian restores, which does not take long */
+        left = flock(file, LOCK_EX) == 0;
+        free(text);
+        text = read_whole(file, &size);
+    }
+    if (text != NULL)
+        result = left ? restore_left(looking, file, name, text, size)
+                      : check_running(looking, text, size);
+    free(text);
+    close(file);
+    return result;
+}
+
+static int look_at_all(struct looking *looking)
+{
+    struct dirent **list;
+    int count = scandir(looking->path, &list, NULL, alphasort), result = 0;
+
+    for (int i = 0; i < count; i++) {
+        size_t length = strlen(list[i]->d_name);
+        if (length > strlen(SUFFIX) &&
+            strcmp(list[i]->d_name + length - strlen(SUFFIX), SUFFIX) == 0) {
+            int one = look_at(looking, list[i]->d_name);
+            result = result < 0 ? result : one;
+        }
+        free(list[i]);
+    }
+    if (count >= 0)
+        free(list);
+    return result;
+}
+
+/* ---- a loop's own ---- */
+
+static int put_head(struct steer_journal *journal, const struct steer_policy *policy,
+                    struct problem *problem)
+{
+    static const char *const kinds[] = {[STEER_BY_NAME] = "name",
+                                        [STEER_BY_CGROUP] = "cgroup",
+                                        [STEER_BY_UNIT] = "unit",
+                                        [STEER_BY_PID] = "pid"};
+    json_t *groups = json_array();
+
+    for (size_t i = 0; i < policy->group_count; i++)
+        for (size_t j = 0; j < policy->groups[i].word_count; j++) {
+            const struct steer_word *word = &policy->groups[i].words[j];
+            json_array_append_new(groups, json_sprintf("%s %s", kinds[word->by], word->text));
+        }
+    return put_line(journal,
+                    json_pack("{s:s, s:i, s:I, s:o}", "policy", policy->file, "pid", (int)getpid(),
+                              "start", (json_int_t)process_started(getpid()), "groups", groups),
+                    problem);
+}
+
+static int make_journal(int folder, const char *path, const struct steer_policy *policy,
+                        struct steer_journal **ret_journal, struct problem *problem)
+{
+    struct steer_journal *journal = calloc(1, sizeof(*journal));
+    char name[64];
+
+    if (journal == NULL)
+        return problem_set(problem, -ENOMEM, "out of memory");
+    snprintf(name, sizeof(name), "%d-%llu" SUFFIX, getpid(),
+             (unsigned long long)process_started(getpid()));
+    snprintf(journal->path, sizeof(journal->path), "%.3000s/%s", path, name);
+    journal->file =
+        openat(folder, name, O_RDWR | O_CREAT | O_EXCL | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
+    int result = journal->file < 0 || flock(journal->file, LOCK_EX | LOCK_NB) < 0
+                     ? problem_set(problem, -errno, "%.300s: cannot be made: %s", journal->path,
+                                   strerror(errno))
+                     : put_head(journal, policy, problem);
+    if (result == 0)
+        journal->head = lseek(journal->file, 0, SEEK_END);
+    if (result < 0) {
+        journal_done(journal);
+        free(journal);
+        return result;
+    }
+    *ret_journal = journal;
+    return 0;
+}
+
+/* Both begin with what ended loops have left. */
+static int look(const struct steer_policy *policy, const struct steer_members *members,
+                struct steer_journal **ret_journal, size_t *ret_restored, int *ret_left,
+                struct problem *problem)
+{
+    char path[PATH_MAX];
+    int folder = open_folder(path, problem);
+    int lock = folder < 0 ? folder : lock_folder(folder, problem);
+    struct looking looking = {
+        .folder = folder, .path = path, .members = members, .problem = problem};
+    int result = lock < 0 ? lock : look_at_all(&looking);
+
+    if (result == 0 && policy != NULL)
+        result = make_journal(folder, path, policy, ret_journal, problem);
+    *ret_restored = looking.restored;
+    if (lock >= 0)
+        close(lock);
+    if (folder >= 0)
+        close(folder);
+    *ret_left = looking.left;
+    return result;
+}
+
+int steer_journal_begin(const struct steer_policy *policy, const struct steer_members *members,
+                        struct steer_journal **ret_journal, size_t *ret_restored,
+                        struct problem *problem)
+{
+    int left;
+
+    problem->text[0] = '\0';
+    return look(policy, members, ret_journal, ret_restored, &left, problem);
+}
+
+int steer_journal_undo(size_t *ret_restored, struct problem *problem)
+{
+    int left, result = look(NULL, NULL, NULL, ret_restored, &left, problem);
+
+    return result < 0 ? result : left;
+}
+
+int steer_journal_end(struct steer_journal *journal, size_t *ret_restored, struct problem *problem)
+{
+    if (journal == NULL)
+        return 0;
+    int result = journal_restore(journal, ALL_ACTS, ret_restored, problem);
+    if (result == 0) /* else the next start, or --undo, tries again */
+        unlink(journal->path);
+    journal_done(journal);
+    free(journal);
+    return result;
+}

@@ -1,0 +1,442 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * steer_loop.c: when to act, and what to keep. See steer.h.
+ *
+ *      LEARNS --window is full, an act promises enough--> act --> SETTLES --> TRIES --window is full--> kept, undone
+ *        ^                                                                    '-- within the noise: once more as long
+ *        '-----------------------------------------------------------------------'
+ *
+ * What an act has to gain is more than the noise: twice the standard error of the difference between the two windows, from how the
+ * slices within them, and the windows before, differ. An act that was undone is left alone for a time that doubles each time.
+ */
+#include "steer/steer.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WORTH 0.05 /* a smaller gain is not worth an act: hysteresis */
+#define EVENTS                                                                                     \
+    100 /* requests or messages that a window has at least: the loop is never faster than these */
+#define MEANS_MOST 8
+#define BACK_OFF                                                                                   \
+    6 /* an act is left alone for at most 2 to the power of this times the limit, the window and the settling */
+
+enum state { LEARNS, SETTLES, TRIES };
+
+struct window {
+    struct steer_slice sum;
+    unsigned slices, values;
+    double total, squares; /* of the goal, by slices */
+};
+
+struct act_state {
+    struct steer_setting now;
+    unsigned failures; /* in a row */
+    uint64_t free_at;  /* ns: not before */
+};
+
+struct steer {
+    const struct steer_policy *policy;
+    const struct steer_machine *machine;
+    struct steer_calls calls;
+    bool dry, said_nothing;
+    bool looks_back;        /* the latest trial was undone; the next window shows what that did */
+    enum state state, next; /* after settling */
+    uint64_t time, since, number;
+    double waited;  /* ns since then, however late records are read */
+    uint64_t acted; /* ns: the latest act; 0: none */
+    struct window window, before;
+    double means[MEANS_MOST]; /* of windows with nothing changed, the latest first */
+    unsigned mean_count;
+    struct act_state acts[STEER_ACTS_MOST];
+    size_t tried; /* index of the act */
+    struct steer_decision trial;
+};
+
+/* ---- windows ---- */
+
+static void add_figures(struct steer_figures *sum, const struct steer_figures *more)
+{
+    double *to = (double *)sum;
+    const double *from = (const double *)more;
+
+    for (size_t i = 0; i < sizeof(*sum) / sizeof(double); i++)
+        to[i] += from[i];
+    sum->processes = more->processes;
+    sum->threads = more->threads;
+}
+
+static void add_slice(const struct steer *steer, struct window *window,
+                      const struct steer_slice *slice)
+{
+    struct steer_slice *sum = &window->sum;
+    double value = steer_goal(steer->policy, slice);
+    double length = sum->length + slice->length;
+
+    for (size_t i = 0; i < STEER_GROUPS_MOST; i++) {
+        add_figures(&sum->groups[i], &slice->groups[i]);
+        for (size_t j = 0; j < STEER_GROUPS_MOST; j++) {
+            sum->talk[i][j].messages += slice->talk[i][j].messages;
+            sum->talk[i][j].time += slice->talk[i][j].time;
+        }
+    }
+    sum->busy = (sum->busy * sum->length + slice->busy * slice->length) / length;
+    sum->cpus = slice->cpus;
+    sum->length = length;
+    window->slices++;
+    if (isnan(value))
+        return;
+    window->values++;
+    window->total += value;
+    window->squares += value * value;
+}
+
+static double events_of(const struct steer *steer, const struct window *window)
+{
+    const struct steer_figures *goal = &window->sum.groups[steer->policy->goal];
+
+    return steer->policy->measure == STEER_RECEIVED ? goal->received
+           : goal->requests > 0                     ? goal->requests
+                                                    : goal->asked;
+}
+
+static bool is_full(const struct steer *steer, const struct window *window)
+{
+    return window->sum.length >= 0.95 * (double)steer->policy->window && window->values >= 3 &&
+           events_of(steer, window) >= EVENTS;
+}
+
+/* The squared standard error of its value, as part of the value. */
+static double error_of(const struct window *window)
+{
+    double count = window->values, mean = window->total / count;
+    double variance = (window->squares - count * mean * mean) / (count - 1);
+
+    return variance > 0 && mean > 0 ? variance / count / (mean * mean) : 0;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const double *one = a, *other = b;
+
+    return *one < *other ? -1 : *one > *other;
+}
+
+/* How windows differ in which nothing was changed, in the same unit: the lower quartile of the steps (of logarithms) from one to the
+ * next, since a load that has changed is one or two large steps, and no noise. */
+static double drift_of(const struct steer *steer)
+{
+    double steps[MEANS_MOST];
+    unsigned count = 0;
+
+    for (unsigned i = 1; i < steer->mean_count; i++)
+        if (steer->means[i] > 0 && steer->means[i - 1] > 0)
+            steps[count++] = fabs(log(steer->means[i] / steer->means[i - 1]));
+    if (count < 2)
+        return 0;
+    qsort(steps, count, sizeof(*steps), by_value);
+    double step = steps[(count - 1) / 4];
+    return 4.93 * step * step; /* of a normal distribution, it is 0.45 standard deviations */
+}
+
+/* As a gain. */
+static double noise_of(const struct steer *steer, const struct window *before,
+                       const struct window *after)
+{
+    double drift = drift_of(steer);
+
+    return 2 * sqrt(fmax(error_of(before), drift) + fmax(error_of(after), drift));
+}
+
+static double gain_of(const struct steer *steer, double before, double after)
+{
+    return (steer_is_latency(steer->policy->measure) ? before / after : after / before) - 1;
+}
+
+static void begin(struct steer *steer, enum state state)
+{
+    steer->state = state;
+    steer->since = steer->time;
+    steer->waited = 0;
+    steer->window = (struct window){.slices = 0};
+}
+
+static void settle(struct steer *steer, enum state next)
+{
+    begin(steer, SETTLES);
+    steer->next = next;
+}
+
+static void note_mean(struct steer *steer, double value)
+{
+    memmove(steer->means + 1, steer->means, (MEANS_MOST - 1) * sizeof(*steer->means));
+    steer->means[0] = value;
+    if (steer->mean_count < MEANS_MOST)
+        steer->mean_count++;
+}
+
+/* ---- acts ---- */
+
+static void leave_alone(struct steer *steer, size_t act)
+{
+    struct act_state *state = &steer->acts[act];
+    const struct steer_policy *policy = steer->policy;
+
+    if (state->failures < BACK_OFF)
+        state->failures++;
+    state->free_at =
+        steer->time + ((policy->limit + policy->window + policy->settle) << state->failures);
+}
+
+static void decide(struct steer *steer, enum steer_outcome outcome)
+{
+    steer->trial.outcome = outcome;
+    steer->trial.time = steer->time;
+    steer->calls.decided(steer->calls.context, &steer->trial);
+}
+
+/* What the model says of one window does not depend on how others differ: a load that has changed is acted on at once. */
+static double noise_within(const struct window *window)
+{
+    return 2 * sqrt(2 * error_of(window));
+}
+
+/* The one that promises most, and more than the noise. Of an upper bound, half is expected. */
+static bool choose(struct steer *steer, size_t *ret_act, struct steer_candidate *ret_best)
+{
+    double least = fmax(WORTH, noise_within(&steer->before));
+    double most = 0;
+    bool any = false;
+
+    for (size_t i = 0; i < steer->policy->act_count; i++) {
+        struct steer_candidate candidate;
+        if (steer->acts[i].free_at > steer->time ||
+            !steer_model(steer->policy, steer->machine, &steer->policy->acts[i],
+                         &steer->acts[i].now, &steer->before.sum, &candidate) ||
+            !(candidate.gain > least))
+            continue;
+        double gain = candidate.at_most ? candidate.gain / 2 : candidate.gain;
+        if (any && gain <= most)
+            continue;
+        most = gain;
+        *ret_best = candidate;
+        *ret_act = i;
+        any = true;
+    }
+    return any;
+}
+
+static void say_nothing_to_do(struct steer *steer)
+{
+    if (steer->said_nothing)
+        return;
+    steer->said_nothing = true;
+    steer->trial = (struct steer_decision){.number = steer->number,
+                                           .before = steer_goal(steer->policy, &steer->before.sum),
+                                           .after = NAN,
+                                           .noise = noise_within(&steer->before),
+                                           .reason = "no act promises more than the noise, or 5%"};
+    decide(steer, STEER_NOTHING);
+}
+
+static void try_act(struct steer *steer, size_t index, const struct steer_candidate *best)
+{
+    const struct steer_act *act = &steer->policy->acts[index];
+    struct problem problem = {""};
+
+    steer->tried = index;
+    steer->said_nothing = false;
+    steer->trial = (struct steer_decision){.number = ++steer->number,
+                                           .act = act,
+                                           .from = steer->acts[index].now,
+                                           .to = best->to,
+                                           .before = steer_goal(steer->policy, &steer->before.sum),
+                                           .after = NAN,
+                                           .noise = noise_within(&steer->before),
+                                           .predicted = best->gain,
+                                           .at_most = best->at_most};
+    memcpy(steer->trial.reason, best->reason, sizeof(best->reason));
+    if (steer->dry) {
+        decide(steer, STEER_WOULD);
+        leave_alone(steer, index);
+        return;
+    }
+    decide(steer, STEER_TRIES); /* before it: whatever it does, this was said */
+    steer->acted = steer->time;
+    if (steer->calls.act(steer->calls.context, act, &best->to, &problem) < 0) {
+        memcpy(steer->trial.reason, problem.text, sizeof(steer->trial.reason) - 1);
+        steer->trial.reason[sizeof(steer->trial.reason) - 1] = '\0';
+        decide(steer, STEER_FAILED);
+        steer->acts[index].now = steer_setting_at_first(act);
+        leave_alone(steer, index);
+        settle(steer, LEARNS);
+        return;
+    }
+    steer->acts[index].now = best->to;
+    settle(steer, TRIES);
+}
+
+/* What was undone, and stayed as bad, was not the act's fault: the load has changed meanwhile. It may be tried again. */
+static void look_back(struct steer *steer)
+{
+    struct act_state *state = &steer->acts[steer->tried];
+    double now = steer_goal(steer->policy, &steer->before.sum);
+
+    if (!steer->looks_back)
+        return;
+    steer->looks_back = false;
+    if (steer->trial.measured < 0 &&
+        gain_of(steer, steer->trial.after, now) < -steer->trial.measured / 2) {
+        state->failures--;
+        state->free_at = steer->time;
+    }
+}
+
+static void learn(struct steer *steer)
+{
+    struct steer_candidate best;
+    size_t act;
+
+    if (!is_full(steer, &steer->window))
+        return;
+    steer->before = steer->window;
+    look_back(steer);
+    note_mean(steer, steer_goal(steer->policy, &steer->before.sum));
+    begin(steer, LEARNS);
+    if (steer->acted != 0 && steer->time < steer->acted + steer->policy->limit)
+        return;
+    if (choose(steer, &act, &best))
+        try_act(steer, act, &best);
+    else
+        say_nothing_to_do(steer);
+}
+
+static int undo(struct steer *steer, struct problem *problem)
+{
+    struct act_state *state = &steer->acts[steer->tried];
+    struct problem why = {""};
+    int result = steer->calls.act(steer->calls.context, steer->trial.act, &steer->trial.from, &why);
+
+    if (result < 0)
+        return problem_set(problem, -EIO, "what did not help cannot be undone: %.400s", why.text);
+    state->now = steer->trial.from;
+    decide(steer, STEER_UNDONE);
+    leave_alone(steer, steer->tried);
+    steer->looks_back = true;
+    settle(steer, LEARNS);
+    return 0;
+}
+
+static int judge(struct steer *steer, struct problem *problem)
+{
+    struct steer_decision *trial = &steer->trial;
+
+    /* a goal of which nothing is left is worse, too; so is an act that keeps us from measuring it */
+    bool overdue = steer->waited > 4 * (double)steer->policy->window;
+    if (!overdue && !is_full(steer, &steer->window))
+        return 0;
+    if (overdue && !is_full(steer, &steer->window)) {
+        trial->after = steer_goal(steer->policy, &steer->window.sum);
+        trial->measured = NAN;
+        return undo(steer, problem);
+    }
+    trial->after = steer_goal(steer->policy, &steer->window.sum);
+    trial->measured = gain_of(steer, trial->before, trial->after);
+    trial->noise = noise_of(steer, &steer->before, &steer->window);
+    if (trial->measured > trial->noise) {
+        decide(steer, STEER_KEPT);
+        steer->acts[steer->tried].failures = 0;
+        steer->mean_count = 0;
+        begin(steer, LEARNS);
+        return 0;
+    }
+    /* within the noise: as long again */
+    bool whole = steer->window.sum.length >= 1.9 * (double)steer->policy->window;
+    return whole || trial->measured < -trial->noise ? undo(steer, problem) : 0;
+}
+
+int steer_add(struct steer *steer, const struct steer_slice *slice, struct problem *problem)
+{
+    if (slice->length <= 0)
+        return 0;
+    steer->time += (uint64_t)slice->length;
+    steer->waited += fmax(slice->length, slice->real);
+    if (steer->state == SETTLES) {
+        if (steer->time - steer->since >= steer->policy->settle)
+            begin(steer, steer->next);
+        return 0;
+    }
+    add_slice(steer, &steer->window, slice);
+    if (steer->state == TRIES)
+        return judge(steer, problem);
+    learn(steer);
+    return 0;
+}
+
+/* ---- begin and end ---- */
+
+int steer_new(const struct steer_policy *policy, const struct steer_machine *machine,
+              const struct steer_calls *calls, bool dry, struct steer **ret_steer)
+{
+    struct steer *steer = calloc(1, sizeof(*steer));
+
+    if (steer == NULL)
+        return -ENOMEM;
+    steer->policy = policy;
+    steer->machine = machine;
+    steer->calls = *calls;
+    steer->dry = dry;
+    for (size_t i = 0; i < policy->act_count; i++)
+        steer->acts[i].now = steer_setting_at_first(&policy->acts[i]);
+    *ret_steer = steer;
+    return 0;
+}
+
+void steer_free(struct steer *steer)
+{
+    free(steer);
+}
+
+struct steer_setting steer_setting_at_first(const struct steer_act *act)
+{
+    struct steer_setting setting = {{act->kind == STEER_CPUS ? 0 : act->from}};
+
+    for (size_t i = 0; act->kind == STEER_SHARES && i < act->group_count; i++)
+        setting.numbers[i] = (uint32_t)(100 / act->group_count + (i < 100 % act->group_count));
+    return setting;
+}
+
+/* ---- words ---- */
+
+const char *steer_outcome_name(enum steer_outcome outcome)
+{
+    static const char *const names[STEER_OUTCOMES] = {
+        [STEER_TRIES] = "try",     [STEER_WOULD] = "would",   [STEER_KEPT] = "kept",
+        [STEER_UNDONE] = "undone", [STEER_FAILED] = "failed", [STEER_NOTHING] = "nothing",
+    };
+
+    return names[outcome];
+}
+
+void steer_setting_text(const struct steer_machine *machine, const struct steer_act *act,
+                        const struct steer_setting *setting, char text[STEER_TEXT_SIZE])
+{
+    const uint32_t *numbers = setting->numbers;
+    int size = 0;
+
+    text[0] = '\0';
+    if (act->kind == STEER_CPUS && numbers[0] == 0)
+        strcpy(text, "any CPU");
+    else if (act->kind == STEER_CPUS)
+        snprintf(text, STEER_TEXT_SIZE, "CPU %s",
+                 numbers[0] <= machine->set_count ? machine->sets[numbers[0] - 1].text : "?");
+    else if (act->kind == STEER_SHARES)
+        for (size_t i = 0; i < act->group_count; i++)
+            size += snprintf(text + size, STEER_TEXT_SIZE - (size_t)size, "%s%u%%",
+                             i > 0 ? " " : "", numbers[i]);
+    else
+        snprintf(text, STEER_TEXT_SIZE, act->kind == STEER_WEIGHT ? "%u times" : "%u", numbers[0]);
+}

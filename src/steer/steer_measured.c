@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+/* steer_measured.c: the interval of a snapshot, by the groups of a policy. See steer.h. */
+#include "steer/steer.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define NO_GROUP UINT32_MAX
+
+static int by_pid(const void *key, const void *member)
+{
+    const pid_t *pid = key;
+    const struct steer_member *at = member;
+
+    return *pid < at->pid ? -1 : *pid > at->pid;
+}
+
+static uint32_t group_of(const struct steer_members *members, uint32_t pid)
+{
+    const pid_t key = (pid_t)pid;
+    const struct steer_member *found =
+        members->count == 0 || pid == 0
+            ? NULL
+            : bsearch(&key, members->at, members->count, sizeof(*members->at), by_pid);
+
+    return found == NULL ? NO_GROUP : found->group;
+}
+
+static void add_process(struct steer_figures *sum, const struct live_row *row)
+{
+    const uint64_t *in = row->interval;
+    double requests = (double)(in[LIVE_REQUESTS] > 0 ? in[LIVE_REQUESTS] : in[LIVE_ASKED]);
+
+    sum->processes += row->ended ? 0 : 1;
+    sum->threads += (double)row->so_far[LIVE_THREADS];
+    sum->cpu += (double)live_row_value(row, LIVE_CPU, false);
+    sum->no_cpu += (double)in[LIVE_WAITS + ELAPSED_NO_CPU];
+    sum->requests += (double)in[LIVE_REQUESTS];
+    sum->request_time += (double)in[LIVE_REQUEST_TIME];
+    sum->asked += (double)in[LIVE_ASKED];
+    sum->asked_time += (double)in[LIVE_ASKED_TIME];
+    sum->received += (double)in[LIVE_RECEIVED];
+    sum->waits_for_messages +=
+        (double)(in[LIVE_WAITS + ELAPSED_IN_FLIGHT] + in[LIVE_WAITS + ELAPSED_OUTSIDE]);
+    sum->queue_delay += (double)in[LIVE_QUEUE_DELAY];
+    sum->median += requests * (double)in[LIVE_MEDIAN];
+    sum->p99 += requests * (double)in[LIVE_P99];
+}
+
+static uint32_t group_at(const struct live_snapshot *snapshot, const struct steer_members *members,
+                         uint32_t process)
+{
+    const struct communication *all = snapshot->communication;
+
+    return all == NULL || process >= all->process_count
+               ? NO_GROUP
+               : group_of(members, all->processes[process].pid);
+}
+
+void steer_slice_make(const struct live_snapshot *snapshot, const struct steer_members *members,
+                      struct steer_slice *ret_slice)
+{
+    const struct live_rows *processes = &snapshot->tables[LIVE_PROCESSES],
+                           *pairs = &snapshot->tables[LIVE_PAIRS];
+
+    *ret_slice =
+        (struct steer_slice){.length = (double)snapshot->length, .real = (double)snapshot->real};
+    for (size_t i = 0; i < processes->count; i++) {
+        uint32_t group = group_of(members, processes->at[i].pid);
+        if (group != NO_GROUP)
+            add_process(&ret_slice->groups[group], &processes->at[i]);
+    }
+    for (size_t i = 0; i < pairs->count; i++) {
+        const struct live_row *row = &pairs->at[i];
+        uint32_t from = group_at(snapshot, members, row->process[0]),
+                 to = group_at(snapshot, members, row->process[1]);
+        if (to == NO_GROUP)
+            continue;
+        ret_slice->groups[to].blocked += (double)row->interval[LIVE_SEND_BLOCKED];
+        if (from == NO_GROUP)
+            continue;
+        struct steer_talk *talk = &ret_slice->talk[from][to];
+        talk->messages += (double)row->interval[LIVE_SENT];
+        talk->time += (double)row->interval[LIVE_DELIVERY];
+    }
+}
+
+double steer_goal(const struct steer_policy *policy, const struct steer_slice *slice)
+{
+    const struct steer_figures *group = &slice->groups[policy->goal];
+    double requests = group->requests > 0 ? group->requests : group->asked;
+    double time = group->requests > 0 ? group->request_time : group->asked_time;
+
+    switch (policy->measure) {
+    case STEER_REQUESTS:
+        return slice->length > 0 ? requests / slice->length * 1e9 : NAN;
+    case STEER_RECEIVED:
+        return slice->length > 0 ? group->received / slice->length * 1e9 : NAN;
+    case STEER_LATENCY_P50:
+        time = group->median;
+        break;
+    case STEER_LATENCY_P99:
+        time = group->p99;
+        break;
+    default:
+        break;
+    }
+    return requests > 0 && time > 0 ? time / requests : NAN;
+}

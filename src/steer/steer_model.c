@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * steer_model.c: what an act promises, from the last window. See steer.h.
+ *
+ * The operational laws (Denning and Buzen, 1978; Lazowska et al., 1984): by Little's law, times added up over a window and divided by
+ * its length are mean numbers. So a pool has `busy` requests in service, and `waiting` ones in its queue, of which more workers take some:
+ *
+ *      2 workers, busy 1.98, waiting 12.1     --8 workers--> busy min(8, 14.08): 4.0 times as many requests, as far as there are CPUs
+ *
+ * Where only an upper bound is known (a wait that would shrink, by an unknown part), `at_most` says so: the trial decides.
+ */
+#include "steer/steer.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define ENOUGH 0.9 /* of what the most workers would give is worth no more workers */
+#define LEAST                                                                                      \
+    5 /* per cent of the requests that each server gets: or nothing would be known of it */
+#define PART_MOST 0.9  /* of the goal's time, that is believed to be a wait */
+#define FULL      0.9  /* of the CPUs busy: others have them */
+#define ROOM      1.25 /* CPUs that a set needs, for what was used */
+
+static double smaller(double a, double b)
+{
+    return a < b ? a : b;
+}
+
+static double larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+/* How many times as much the groups can compute with the CPUs that there are. What others use stays theirs. */
+static double cpu_limit(const struct steer_slice *window)
+{
+    double own = 0;
+
+    for (size_t i = 0; i < STEER_GROUPS_MOST; i++)
+        own += window->groups[i].cpu / window->length;
+    if (window->cpus <= 0 || own <= 0)
+        return INFINITY;
+    return larger(1, (window->cpus - larger(0, window->busy - own)) / own);
+}
+
+/* What the goal's requests take, all together, in ns; of messages, the whole time of their receivers. */
+static double time_of_goal(const struct steer_policy *policy, const struct steer_slice *window)
+{
+    const struct steer_figures *goal = &window->groups[policy->goal];
+    double time = goal->requests > 0 ? goal->request_time : goal->asked_time;
+
+    if (policy->measure == STEER_RECEIVED || time <= 0)
+        time = larger(1, goal->threads) * window->length;
+    return time;
+}
+
+/* If `part` of the goal's time became `times` as long: the gain. */
+static double gain_of(double part, double times)
+{
+    part = smaller(part, PART_MOST);
+    return 1 / (1 - part + part * times) - 1;
+}
+
+/* ---- workers ---- */
+
+struct workers {
+    double busy, waiting;
+};
+
+static struct workers look_at_pool(const struct steer_figures *group,
+                                   const struct steer_slice *window, double workers)
+{
+    struct workers pool = {.waiting = (group->queue_delay + group->blocked) / window->length};
+
+    if (group->requests > 0)
+        pool.busy = group->request_time / window->length;
+    else /* a stage of a pipeline answers nothing: it works while it does not wait for messages */
+        pool.busy = larger(group->threads, workers) - group->waits_for_messages / window->length;
+    pool.busy = smaller(pool.busy, workers);
+    return pool;
+}
+
+/* How many times as many requests `workers` of them would answer. */
+static double times_with(const struct workers *pool, double workers, double limit)
+{
+    return smaller(smaller(workers, pool->busy + pool->waiting) / pool->busy, limit);
+}
+
+static bool model_workers(const struct steer_act *act, const struct steer_setting *now,
+                          const struct steer_slice *window, struct steer_candidate *candidate)
+{
+    const struct steer_figures *group = &window->groups[act->groups[0]];
+    uint32_t workers = now->numbers[0], wanted = workers + 1;
+    const struct workers pool = look_at_pool(group, window, workers);
+    double limit = cpu_limit(window);
+
+    if (workers >= act->to || pool.busy <= 0)
+        return false;
+    double most = times_with(&pool, act->to, limit) - 1;
+    while (wanted < act->to && times_with(&pool, wanted, limit) - 1 < ENOUGH * most)
+        wanted++;
+    candidate->to.numbers[0] = wanted;
+    candidate->gain = times_with(&pool, wanted, limit) - 1;
+    snprintf(candidate->reason, sizeof(candidate->reason),
+             "%.1f of %u workers busy, %.1f messages wait, %.1f of %.0f CPUs busy", pool.busy,
+             workers, pool.waiting, window->busy, window->cpus);
+    return true;
+}
+
+/* ---- shares ---- */
+
+/* Per cent, at least LEAST each, 100 in all. */
+static void make_shares(const double *parts, size_t count, struct steer_setting *ret_setting)
+{
+    double sum = 0;
+    uint32_t given = 0, largest = 0;
+
+    for (size_t i = 0; i < count; i++)
+        sum += parts[i];
+    for (size_t i = 0; i < count; i++) {
+        ret_setting->numbers[i] = (uint32_t)larger(LEAST, floor(100 * parts[i] / sum + 0.5));
+        given += ret_setting->numbers[i];
+        if (ret_setting->numbers[i] > ret_setting->numbers[largest])
+            largest = (uint32_t)i;
+    }
+    ret_setting->numbers[largest] += 100 - given; /* may be less */
+}
+
+/* A server that takes twice as long gets half as much: then as many requests are in progress at each. */
+static bool model_shares(const struct steer_policy *policy, const struct steer_act *act,
+                         const struct steer_slice *window, struct steer_candidate *candidate)
+{
+    double times[STEER_NUMBERS_MOST], parts[STEER_NUMBERS_MOST], sum = 0, count = 0, is = 0,
+                                                                 then = 0;
+    size_t length = 0;
+
+    for (size_t i = 0; i < act->group_count; i++) {
+        const struct steer_figures *group = &window->groups[act->groups[i]];
+        double time = group->request_time + group->queue_delay;
+        if (group->requests <= 0 || time <= 0)
+            return false;
+        times[i] = time / group->requests;
+        parts[i] = 1 / times[i];
+        sum += time;
+        count += group->requests;
+        is += time;
+    }
+    is /= count;
+    make_shares(parts, act->group_count, &candidate->to);
+    for (size_t i = 0; i < act->group_count; i++)
+        then += candidate->to.numbers[i] / 100.0 * times[i];
+    candidate->gain = gain_of(sum / larger(sum, time_of_goal(policy, window)), then / is);
+    length = (size_t)snprintf(candidate->reason, sizeof(candidate->reason), "a request takes");
+    for (size_t i = 0; i < act->group_count && length < sizeof(candidate->reason); i++)
+        length += (size_t)snprintf(candidate->reason + length, sizeof(candidate->reason) - length,
+                                   "%s %.2f ms at %.31s", i > 0 ? "," : "", times[i] / 1e6,
+                                   policy->groups[act->groups[i]].name);
+    return true;
+}
+
+/* ---- weight ---- */
+
+/* All that can be gained is that they run whenever they wait for a CPU now. While one thread waits, all requests may have to. */
+static bool model_weight(const struct steer_act *act, const struct steer_setting *now,
+                         const struct steer_slice *window, struct steer_candidate *candidate)
+{
+    double no_cpu = 0, cpu = 0;
+
+    for (size_t i = 0; i < act->group_count; i++) {
+        no_cpu += window->groups[act->groups[i]].no_cpu;
+        cpu += window->groups[act->groups[i]].cpu;
+    }
+    if (now->numbers[0] >= act->to || no_cpu <= 0)
+        return false;
+    uint32_t wanted = now->numbers[0] * 4;
+    candidate->to.numbers[0] = wanted < act->to ? wanted : act->to;
+    candidate->gain = smaller(gain_of(no_cpu / window->length, 0), no_cpu / larger(1, cpu));
+    candidate->at_most = true;
+    snprintf(candidate->reason, sizeof(candidate->reason),
+             "%.2f of its threads wait for a CPU, %.2f run", no_cpu / window->length,
+             cpu / window->length);
+    return true;
+}
+
+/* ---- CPUs ---- */
+
+/* Messages between its groups, and within each. */
+static struct steer_talk talk_of(const struct steer_act *act, const struct steer_slice *window)
+{
+    struct steer_talk sum = {0};
+
+    for (size_t i = 0; i < act->group_count; i++)
+        for (size_t j = 0; j < act->group_count; j++) {
+            const struct steer_talk *talk = &window->talk[act->groups[i]][act->groups[j]];
+            sum.messages += talk->messages;
+            sum.time += talk->time;
+        }
+    return sum;
+}
+
+/* The largest set that shares a cache is enough, if its CPUs are. Where all CPUs are busy, threads wait for others to give way, which
+ * fewer CPUs do not change; else for a CPU that sleeps to wake. */
+static bool model_cpus(const struct steer_machine *machine, const struct steer_act *act,
+                       const struct steer_setting *now, const struct steer_slice *window,
+                       struct steer_candidate *candidate)
+{
+    const struct steer_talk talk = talk_of(act, window);
+    double used = 0, no_cpu = 0;
+    size_t set = 0;
+
+    for (size_t i = 0; i < act->group_count; i++) {
+        used += window->groups[act->groups[i]].cpu;
+        no_cpu += window->groups[act->groups[i]].no_cpu;
+    }
+    used = used / window->length * ROOM;
+    if (window->busy > FULL * window->cpus)
+        no_cpu = 0;
+    if (now->numbers[0] != 0 || talk.messages <= 0 || machine->set_count == 0)
+        return false;
+    while (set < machine->set_count && machine->sets[set].count < used)
+        set++;
+    if (set == machine->set_count)
+        return false;
+    candidate->to.numbers[0] = (uint32_t)set + 1;
+    candidate->gain = gain_of((talk.time + no_cpu) / window->length, 0);
+    candidate->at_most = true;
+    snprintf(candidate->reason, sizeof(candidate->reason),
+             "%.0f messages/s, each %.1f us in flight; they use %.2f CPUs",
+             talk.messages / window->length * 1e9, talk.time / talk.messages / 1e3, used / ROOM);
+    return true;
+}
+
+/* ---- all ---- */
+
+bool steer_model(const struct steer_policy *policy, const struct steer_machine *machine,
+                 const struct steer_act *act, const struct steer_setting *now,
+                 const struct steer_slice *window, struct steer_candidate *ret_candidate)
+{
+    struct steer_candidate candidate = {.to = {{0}}};
+    bool any = false;
+
+    if (window->length <= 0)
+        return false;
+    switch (act->kind) {
+    case STEER_CPUS:
+        any = model_cpus(machine, act, now, window, &candidate);
+        break;
+    case STEER_WEIGHT:
+        any = model_weight(act, now, window, &candidate);
+        break;
+    case STEER_WORKERS:
+        any = model_workers(act, now, window, &candidate);
+        break;
+    case STEER_SHARES:
+        any = model_shares(policy, act, window, &candidate);
+        break;
+    }
+    if (!any || memcmp(&candidate.to, now, sizeof(candidate.to)) == 0)
+        return false;
+    *ret_candidate = candidate;
+    return true;
+}

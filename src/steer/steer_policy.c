@@ -1,0 +1,619 @@
+/* SPDX-License-Identifier: MIT */
+/* steer_policy.c: reads policies. See steer.h and dpm-steer(1). A statement is a line of words:
+ *
+ *      group NAME is {name WORD | cgroup PATH | unit UNIT | pid PID}...
+ *      goal {requests/s | received messages/s | latency mean | latency p50 | latency p99} of GROUP
+ *      cpus of GROUP...
+ *      weight of GROUP... up to N [in FOLDER]
+ *      workers of GROUP from A to B by COMMAND WORD...
+ *      shares of GROUP GROUP... by COMMAND WORD...
+ *      window TIME      settle TIME      limit TIME
+ */
+#include "steer/steer.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define FILE_MOST 65536 /* bytes */
+#define WORD_MOST 4095
+
+struct reader {
+    struct steer_policy *policy;
+    const char *file;
+    unsigned line;
+    char **words; /* of this line ... */
+    size_t count, room;
+    size_t at; /* ... up to which they are read */
+    bool has_goal;
+    struct problem *problem;
+};
+
+/* ---- words ---- */
+
+static int refuse(const struct reader *reader, const char *expected)
+{
+    bool more = reader->at < reader->count;
+
+    return problem_set(reader->problem, -EINVAL, "%.200s:%u: %s%.60s%s: give %s", reader->file,
+                       reader->line, more ? "'" : "the line ends too soon",
+                       more ? reader->words[reader->at] : "", more ? "'" : "", expected);
+}
+
+static int no_memory(const struct reader *reader)
+{
+    return problem_set(reader->problem, -ENOMEM, "out of memory");
+}
+
+static int add_word(struct reader *reader, const char *text, size_t size)
+{
+    char *word = strndup(text, size);
+
+    if (word == NULL || array_reserve(&reader->words, &reader->room, reader->count + 1,
+                                      sizeof(*reader->words)) < 0) {
+        free(word);
+        return no_memory(reader);
+    }
+    reader->words[reader->count++] = word;
+    return 0;
+}
+
+static void forget_words(struct reader *reader)
+{
+    for (size_t i = 0; i < reader->count; i++)
+        free(reader->words[i]);
+    reader->count = reader->at = 0;
+}
+
+/* A word in double quotes may have blanks, and '#'. */
+static int split(struct reader *reader, const char *at, const char *end)
+{
+    int result = 0;
+
+    while (result == 0) {
+        while (at < end && isblank((unsigned char)*at))
+            at++;
+        if (at == end || *at == '#')
+            return 0;
+        bool quoted = *at == '"';
+        const char *begin = at += quoted;
+        while (at < end && (quoted ? *at != '"' : !isblank((unsigned char)*at)))
+            at++;
+        if ((quoted && at == end) || at - begin > WORD_MOST ||
+            memchr(begin, '\0', (size_t)(at - begin)))
+            return problem_set(
+                reader->problem, -EINVAL, "%.200s:%u: %s", reader->file, reader->line,
+                quoted && at == end ? "a word begins with '\"' and has no other one at its end"
+                                    : "a word is too long, or has a NUL in it");
+        result = add_word(reader, begin, (size_t)(at - begin));
+        at += quoted;
+    }
+    return result;
+}
+
+static bool next_is(struct reader *reader, const char *word)
+{
+    if (reader->at == reader->count || strcmp(reader->words[reader->at], word) != 0)
+        return false;
+    reader->at++;
+    return true;
+}
+
+static int expect(struct reader *reader, const char *word)
+{
+    char expected[64];
+
+    snprintf(expected, sizeof(expected), "'%s'", word);
+    return next_is(reader, word) ? 0 : refuse(reader, expected);
+}
+
+static int expect_number(struct reader *reader, uint32_t least, uint32_t most, uint32_t *ret_number)
+{
+    const char *word = reader->at < reader->count ? reader->words[reader->at] : "";
+    char expected[64], *end = NULL;
+
+    snprintf(expected, sizeof(expected), "a number from %u to %u", least, most);
+    unsigned long number = isdigit((unsigned char)*word) ? strtoul(word, &end, 10) : 0;
+    if (end == NULL || *end != '\0' || number < least || number > most)
+        return refuse(reader, expected);
+    *ret_number = (uint32_t)number;
+    reader->at++;
+    return 0;
+}
+
+static bool is_name(const char *word)
+{
+    for (const char *at = word; *at != '\0'; at++)
+        if (!isalnum((unsigned char)*at) && strchr("-_.", *at) == NULL)
+            return false;
+    return *word != '\0' && strlen(word) < 32;
+}
+
+/* Of a group that stands above. */
+static int expect_group(struct reader *reader, uint32_t *ret_group)
+{
+    const struct steer_policy *policy = reader->policy;
+
+    for (size_t i = 0; reader->at < reader->count && i < policy->group_count; i++)
+        if (strcmp(policy->groups[i].name, reader->words[reader->at]) == 0) {
+            *ret_group = (uint32_t)i;
+            reader->at++;
+            return 0;
+        }
+    return refuse(reader, "a group, which stands above: group NAME is ...");
+}
+
+/* ---- groups ---- */
+
+static int add_group_word(struct reader *reader, struct steer_group *group, enum steer_word_kind by)
+{
+    uint32_t ignored;
+
+    if (by == STEER_BY_PID && expect_number(reader, 2, INT32_MAX, &ignored) < 0)
+        return -EINVAL;
+    const char *text = by == STEER_BY_PID           ? reader->words[reader->at - 1]
+                       : reader->at < reader->count ? reader->words[reader->at++]
+                                                    : "";
+    if (*text == '\0')
+        return refuse(reader, "which processes");
+    if (by == STEER_BY_CGROUP && *text != '/') {
+        reader->at--;
+        return refuse(reader, "a cgroup that begins with '/'");
+    }
+    struct steer_word *words = realloc(group->words, (group->word_count + 1) * sizeof(*words));
+    if (words == NULL)
+        return no_memory(reader);
+    group->words = words;
+    words[group->word_count] = (struct steer_word){.by = by, .text = strdup(text)};
+    return words[group->word_count++].text == NULL ? no_memory(reader) : 0;
+}
+
+static int read_group(struct reader *reader)
+{
+    static const char *const kinds[] = {[STEER_BY_NAME] = "name",
+                                        [STEER_BY_CGROUP] = "cgroup",
+                                        [STEER_BY_UNIT] = "unit",
+                                        [STEER_BY_PID] = "pid"};
+    struct steer_policy *policy = reader->policy;
+    uint32_t ignored;
+    int result = 0;
+
+    if (policy->group_count == STEER_GROUPS_MOST)
+        return problem_set(reader->problem, -EINVAL, "%.200s:%u: a policy has at most %d groups",
+                           reader->file, reader->line, STEER_GROUPS_MOST);
+    if (reader->at == reader->count || !is_name(reader->words[reader->at]))
+        return refuse(reader, "a name of letters, digits, '-', '_' and '.'");
+    if (expect_group(reader, &ignored) == 0) {
+        reader->at--;
+        return refuse(reader, "a name that no other group has");
+    }
+    if (array_reserve(&policy->groups, &policy->group_room, policy->group_count + 1,
+                      sizeof(*policy->groups)) < 0)
+        return no_memory(reader);
+    struct steer_group *group = &policy->groups[policy->group_count++];
+    *group =
+        (struct steer_group){.name = strdup(reader->words[reader->at++]), .line = reader->line};
+    if (group->name == NULL)
+        return no_memory(reader);
+    result = expect(reader, "is");
+    do {
+        unsigned by = 0;
+        while (by < ARRAY_SIZE(kinds) && !next_is(reader, kinds[by]))
+            by++;
+        if (result == 0)
+            result = by < ARRAY_SIZE(kinds)
+                         ? add_group_word(reader, group, (enum steer_word_kind)by)
+                         : refuse(reader, "name NAME, cgroup PATH, unit UNIT or pid PID");
+    } while (result == 0 && reader->at < reader->count);
+    return result;
+}
+
+/* ---- the goal ---- */
+
+static const char *const measures[] = {
+    [STEER_REQUESTS] = "requests/s",       [STEER_RECEIVED] = "received messages/s",
+    [STEER_LATENCY_MEAN] = "latency mean", [STEER_LATENCY_P50] = "latency p50",
+    [STEER_LATENCY_P99] = "latency p99",
+};
+
+const char *steer_measure_name(enum steer_measure measure)
+{
+    return measures[measure];
+}
+
+bool steer_is_latency(enum steer_measure measure)
+{
+    return measure >= STEER_LATENCY_MEAN;
+}
+
+static int read_measure(struct reader *reader, enum steer_measure *ret_measure)
+{
+    if (next_is(reader, "requests/s")) {
+        *ret_measure = STEER_REQUESTS;
+        return 0;
+    }
+    if (next_is(reader, "received")) {
+        *ret_measure = STEER_RECEIVED;
+        return expect(reader, "messages/s");
+    }
+    if (!next_is(reader, "latency"))
+        return refuse(reader, "requests/s, received messages/s or latency");
+    for (unsigned i = STEER_LATENCY_MEAN; i <= STEER_LATENCY_P99; i++)
+        if (next_is(reader, measures[i] + strlen("latency "))) {
+            *ret_measure = (enum steer_measure)i;
+            return 0;
+        }
+    return refuse(reader, "mean, p50 or p99");
+}
+
+static int read_goal(struct reader *reader)
+{
+    if (reader->has_goal)
+        return problem_set(reader->problem, -EINVAL, "%.200s:%u: a policy has one goal",
+                           reader->file, reader->line);
+    reader->has_goal = true;
+    int result = read_measure(reader, &reader->policy->measure);
+    if (result == 0)
+        result = expect(reader, "of");
+    return result < 0 ? result : expect_group(reader, &reader->policy->goal);
+}
+
+/* ---- acts ---- */
+
+static const char *const kinds_of_acts[] = {[STEER_CPUS] = "cpus",
+                                            [STEER_WEIGHT] = "weight",
+                                            [STEER_WORKERS] = "workers",
+                                            [STEER_SHARES] = "shares"};
+
+const char *steer_act_name(enum steer_act_kind kind)
+{
+    return kinds_of_acts[kind];
+}
+
+/* All words that follow: one of them is {}. */
+static int read_command(struct reader *reader, struct steer_act *act)
+{
+    bool has_place = false;
+
+    if (expect(reader, "by") < 0)
+        return -EINVAL;
+    if (reader->at == reader->count || reader->words[reader->at][0] != '/')
+        return refuse(reader, "a command with its full path: it is not looked for in PATH");
+    act->words = calloc(reader->count - reader->at + 1, sizeof(*act->words));
+    if (act->words == NULL)
+        return no_memory(reader);
+    while (reader->at < reader->count) {
+        has_place |= strcmp(reader->words[reader->at], "{}") == 0;
+        act->words[act->word_count] = strdup(reader->words[reader->at++]);
+        if (act->words[act->word_count++] == NULL)
+            return no_memory(reader);
+    }
+    if (!has_place)
+        return refuse(reader, act->kind == STEER_SHARES
+                                  ? "{} as a word of its own: there the command gets the shares"
+                                  : "{} as a word of its own: there the command gets the number");
+    return act->word_count <= STEER_COMMAND_MOST
+               ? 0
+               : problem_set(reader->problem, -EINVAL, "%.200s:%u: a command has at most %d words",
+                             reader->file, reader->line, STEER_COMMAND_MOST);
+}
+
+static bool is_end(const char *word)
+{
+    return strcmp(word, "by") == 0 || strcmp(word, "up") == 0;
+}
+
+/* Up to the word `by` or `up`, or the end. */
+static int read_groups(struct reader *reader, struct steer_act *act, size_t least)
+{
+    int result = expect(reader, "of");
+
+    while (result == 0 && act->group_count < STEER_NUMBERS_MOST && reader->at < reader->count &&
+           (act->group_count < least || !is_end(reader->words[reader->at]))) {
+        result = expect_group(reader, &act->groups[act->group_count]);
+        for (size_t i = 0; result == 0 && i < act->group_count; i++)
+            if (act->groups[i] == act->groups[act->group_count]) {
+                reader->at--;
+                result = refuse(reader, "each group once");
+            }
+        act->group_count += result == 0;
+    }
+    if (result == 0 && act->group_count < least)
+        return refuse(reader, "one more group");
+    return result;
+}
+
+static int read_one_group(struct reader *reader, struct steer_act *act)
+{
+    int result = expect(reader, "of");
+
+    act->group_count = 1;
+    return result < 0 ? result : expect_group(reader, &act->groups[0]);
+}
+
+static bool is_folder(const char *path)
+{
+    return *path == '/' && strstr(path, "/../") == NULL &&
+           (strlen(path) < 3 || strcmp(path + strlen(path) - 3, "/..") != 0);
+}
+
+static int read_weight(struct reader *reader, struct steer_act *act)
+{
+    int result = read_groups(reader, act, 1);
+
+    act->from = 1;
+    if (result == 0)
+        result = expect(reader, "up");
+    if (result == 0)
+        result = expect(reader, "to");
+    if (result == 0)
+        result = expect_number(reader, 2, STEER_WEIGHT_MOST, &act->to);
+    if (result < 0 || !next_is(reader, "in"))
+        return result;
+    if (reader->at == reader->count || !is_folder(reader->words[reader->at]))
+        return refuse(reader, "the full path of a cgroup's folder: /sys/fs/cgroup/cpu/web");
+    act->cgroup = strdup(reader->words[reader->at++]);
+    return act->cgroup == NULL ? no_memory(reader) : 0;
+}
+
+static int read_workers(struct reader *reader, struct steer_act *act)
+{
+    int result = read_one_group(reader, act);
+
+    if (result == 0)
+        result = expect(reader, "from");
+    if (result == 0)
+        result = expect_number(reader, 1, STEER_WORKERS_MOST - 1, &act->from);
+    if (result == 0)
+        result = expect(reader, "to");
+    if (result == 0)
+        result = expect_number(reader, act->from + 1, STEER_WORKERS_MOST, &act->to);
+    return result < 0 ? result : read_command(reader, act);
+}
+
+static int read_act(struct reader *reader, enum steer_act_kind kind)
+{
+    struct steer_policy *policy = reader->policy;
+
+    if (policy->act_count == STEER_ACTS_MOST)
+        return problem_set(reader->problem, -EINVAL, "%.200s:%u: a policy has at most %d acts",
+                           reader->file, reader->line, STEER_ACTS_MOST);
+    if (array_reserve(&policy->acts, &policy->act_room, policy->act_count + 1,
+                      sizeof(*policy->acts)) < 0)
+        return no_memory(reader);
+    struct steer_act *act = &policy->acts[policy->act_count++];
+    *act = (struct steer_act){.kind = kind, .line = reader->line};
+    if (kind == STEER_WEIGHT)
+        return read_weight(reader, act);
+    if (kind == STEER_WORKERS)
+        return read_workers(reader, act);
+    int result = read_groups(reader, act, kind == STEER_SHARES ? 2 : 1);
+    return result < 0 || kind == STEER_CPUS ? result : read_command(reader, act);
+}
+
+/* ---- times ---- */
+
+/* 500ms, 10s, 2m */
+static int read_time(struct reader *reader, uint64_t least, uint64_t *ret_time)
+{
+    const char *word = reader->at < reader->count ? reader->words[reader->at] : "";
+    char *end = NULL;
+    unsigned long number = isdigit((unsigned char)*word) ? strtoul(word, &end, 10) : 0;
+    uint64_t unit = end == NULL              ? 0
+                    : strcmp(end, "ms") == 0 ? 1000000u
+                    : strcmp(end, "s") == 0  ? 1000000000u
+                    : strcmp(end, "m") == 0  ? 60000000000u
+                                             : 0;
+
+    if (unit == 0 || number > 86400000 || number * unit < least || number * unit > 86400000000000u)
+        return refuse(reader, least > 0 ? "a time of 1s to 24h, such as 10s or 2m"
+                                        : "a time of at most 24h, such as 500ms, 10s or 2m");
+    *ret_time = number * unit;
+    reader->at++;
+    return 0;
+}
+
+/* ---- lines ---- */
+
+static int read_line(struct reader *reader)
+{
+    struct steer_policy *policy = reader->policy;
+    int result = -ENOENT;
+
+    if (reader->count == 0)
+        return 0;
+    if (next_is(reader, "group"))
+        result = read_group(reader);
+    else if (next_is(reader, "goal"))
+        result = read_goal(reader);
+    else if (next_is(reader, "window"))
+        result = read_time(reader, 1000000000u, &policy->window);
+    else if (next_is(reader, "settle"))
+        result = read_time(reader, 0, &policy->settle);
+    else if (next_is(reader, "limit"))
+        result = read_time(reader, 0, &policy->limit);
+    for (unsigned i = 0; result == -ENOENT && i < ARRAY_SIZE(kinds_of_acts); i++)
+        if (next_is(reader, kinds_of_acts[i]))
+            result = read_act(reader, (enum steer_act_kind)i);
+    if (result == -ENOENT)
+        return refuse(reader,
+                      "group, goal, cpus, weight, workers, shares, window, settle or limit");
+    return result == 0 && reader->at < reader->count ? refuse(reader, "nothing more in this line")
+                                                     : result;
+}
+
+static int read_all(struct reader *reader, const char *text, const char *end)
+{
+    int result = 0;
+
+    while (result == 0 && text < end) {
+        const char *line_end = memchr(text, '\n', (size_t)(end - text));
+        if (line_end == NULL)
+            line_end = end;
+        reader->line++;
+        result = split(reader, text, line_end);
+        if (result == 0)
+            result = read_line(reader);
+        forget_words(reader);
+        text = line_end + (line_end < end);
+    }
+    if (result == 0 && !reader->has_goal)
+        result =
+            problem_set(reader->problem, -EINVAL,
+                        "%.200s: it has no goal, such as: goal requests/s of GROUP", reader->file);
+    if (result == 0 && reader->policy->act_count == 0)
+        result = problem_set(
+            reader->problem, -EINVAL,
+            "%.200s: it allows no act: cpus, weight, workers or shares of GROUP ...", reader->file);
+    return result;
+}
+
+#define SECOND 1000000000u
+
+int steer_policy_parse(const char *file, const char *text, size_t size,
+                       struct steer_policy **ret_policy, struct problem *problem)
+{
+    struct steer_policy *policy = calloc(1, sizeof(*policy));
+    struct reader reader = {.policy = policy, .file = file, .problem = problem};
+
+    if (policy == NULL || (policy->file = strdup(file)) == NULL) {
+        free(policy);
+        return problem_set(problem, -ENOMEM, "out of memory");
+    }
+    policy->window = 5ull * SECOND;
+    policy->settle = 1ull * SECOND;
+    policy->limit = 10ull * SECOND;
+    int result =
+        size > FILE_MOST
+            ? problem_set(problem, -EFBIG, "%.200s: a policy has at most %d bytes", file, FILE_MOST)
+            : read_all(&reader, text, text + size);
+    free(reader.words);
+    if (result < 0)
+        steer_policy_free(policy);
+    else
+        *ret_policy = policy;
+    return result;
+}
+
+void steer_policy_free(struct steer_policy *policy)
+{
+    if (policy == NULL)
+        return;
+    for (size_t i = 0; i < policy->group_count; i++) {
+        for (size_t j = 0; j < policy->groups[i].word_count; j++)
+            free(policy->groups[i].words[j].text);
+        free(policy->groups[i].words);
+        free(policy->groups[i].name);
+    }
+    for (size_t i = 0; i < policy->act_count; i++) {
+        for (size_t j = 0; j < policy->acts[i].word_count; j++)
+            free(policy->acts[i].words[j]);
+        free(policy->acts[i].words);
+        free(policy->acts[i].cgroup);
+    }
+    free(policy->groups);
+    free(policy->acts);
+    free(policy->file);
+    free(policy);
+}
+
+void steer_act_text(const struct steer_policy *policy, const struct steer_act *act,
+                    char text[STEER_TEXT_SIZE])
+{
+    int size = snprintf(text, STEER_TEXT_SIZE, "%s of", kinds_of_acts[act->kind]);
+
+    for (size_t i = 0; i < act->group_count; i++)
+        size += snprintf(text + size, STEER_TEXT_SIZE - (size_t)size, " %s",
+                         policy->groups[act->groups[i]].name);
+}
+
+/* ---- files that others cannot change ---- */
+
+/* Whoever may write it may do what we may. */
+static int check_owner(const char *file, const struct stat *status, struct problem *problem)
+{
+    if (status->st_uid != geteuid() && status->st_uid != 0)
+        return problem_set(
+            problem, -EACCES,
+            "%.300s: it belongs to another user (uid %u): make it your own, or root's", file,
+            status->st_uid);
+    if ((status->st_mode & (S_IWGRP | S_IWOTH)) != 0)
+        return problem_set(problem, -EACCES, "%.300s: others may write it: chmod go-w", file);
+    return 0;
+}
+
+static int read_file(const char *file, char *text, size_t *ret_size, struct problem *problem)
+{
+    int descriptor = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    struct stat status;
+    ssize_t got = 1;
+    size_t size = 0;
+
+    if (descriptor < 0 || fstat(descriptor, &status) < 0) {
+        int error = -errno;
+        if (descriptor >= 0)
+            close(descriptor);
+        return problem_set(problem, error, "%.300s: cannot be read: %s", file, strerror(-error));
+    }
+    int result = S_ISREG(status.st_mode)
+                     ? check_owner(file, &status, problem)
+                     : problem_set(problem, -EINVAL, "%.300s: it is no file", file);
+    while (result == 0 && got > 0 && size <= FILE_MOST) {
+        got = read(descriptor, text + size, FILE_MOST + 1 - size);
+        size += got > 0 ? (size_t)got : 0;
+    }
+    if (result == 0 && got < 0)
+        result = problem_set(problem, -errno, "%.300s: cannot be read: %s", file, strerror(errno));
+    close(descriptor);
+    *ret_size = size;
+    return result;
+}
+
+static int check_commands(const struct steer_policy *policy, struct problem *problem)
+{
+    struct problem why;
+    struct stat status;
+
+    for (size_t i = 0; i < policy->act_count; i++) {
+        const struct steer_act *act = &policy->acts[i];
+        if (act->words == NULL)
+            continue;
+        int result = stat(act->words[0], &status) < 0
+                         ? problem_set(&why, -errno, "%.200s: %s", act->words[0], strerror(errno))
+                     : access(act->words[0], X_OK) < 0
+                         ? problem_set(&why, -errno, "%.200s: cannot be executed: %s",
+                                       act->words[0], strerror(errno))
+                         : check_owner(act->words[0], &status, &why);
+        if (result < 0)
+            return problem_set(problem, result, "%.150s:%u: %.300s", policy->file, act->line,
+                               why.text);
+    }
+    return 0;
+}
+
+int steer_policy_read(const char *file, struct steer_policy **ret_policy, struct problem *problem)
+{
+    struct steer_policy *policy = NULL;
+    char *text = malloc(FILE_MOST + 1);
+    size_t size = 0;
+    int result = text == NULL ? problem_set(problem, -ENOMEM, "out of memory")
+                              : read_file(file, text, &size, problem);
+
+    if (result == 0)
+        result = steer_policy_parse(file, text, size, &policy, problem);
+    free(text);
+    if (result == 0)
+        result = check_commands(policy, problem);
+    if (result < 0) {
+        if (policy != NULL)
+            steer_policy_free(policy);
+        return result;
+    }
+    *ret_policy = policy;
+    return 0;
+}

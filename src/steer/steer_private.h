@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/* steer_private.h: the journal, and what restores its entries. Private to steer/. */
+#ifndef DPM_STEER_PRIVATE_H
+#define DPM_STEER_PRIVATE_H
+
+#include "steer/steer.h"
+
+#include <limits.h>
+
+enum entry_kind {
+    ENTRY_CPUS,    /* of a thread */
+    ENTRY_NICE,    /* ... */
+    ENTRY_FILE,    /* of a cgroup, and its value */
+    ENTRY_COMMAND, /* the way back */
+};
+
+/* How something was before an act. */
+struct entry {
+    enum entry_kind kind;
+    uint32_t act; /* index */
+    bool restored;
+    pid_t pid, tid;
+    uint64_t start, tid_start;
+    cpu_set_t cpus;
+    int nice;
+    char *file, *value;
+    char **words; /* NULL at its end */
+};
+
+/* How the threads of an act are now. */
+struct in_effect {
+    bool is;
+    enum entry_kind kind;
+    cpu_set_t cpus;
+    int less; /* by how much nice values are smaller than before */
+};
+
+struct steer_journal {
+    char path[PATH_MAX];
+    int file;
+    off_t head;            /* bytes of its first line */
+    struct entry *entries; /* their numbers: index + 1 */
+    size_t count, room;
+    struct intern threads; /* key_of_thread --> index of an entry */
+    size_t *thread_entries;
+    size_t thread_room;
+    struct in_effect acts[STEER_ACTS_MOST];
+};
+
+/* ---- steer_journal.c ---- */
+
+/* Takes the strings of `entry`, and has them on disk when it returns. Errors: -ENOMEM, -EIO ..., with a line in `problem`. */
+int journal_add(struct steer_journal *journal, struct entry *entry, struct problem *problem);
+int journal_note_effect(struct steer_journal *journal, uint32_t act, const struct in_effect *effect,
+                        struct problem *problem);
+void journal_note_restored(struct steer_journal *journal, size_t index);
+
+/* When all entries are restored, the file forgets them, so that it does not grow without end. */
+void journal_forget(struct steer_journal *journal);
+
+/* The entry of a thread that has not been restored; NULL: there is none. */
+struct entry *journal_thread(const struct steer_journal *journal, uint32_t act, pid_t tid,
+                             uint64_t tid_start);
+
+/* What a file says. Bytes that are no journal are left out. */
+int journal_parse(struct steer_journal *journal, const char *text, size_t size);
+void journal_done(struct steer_journal *journal);
+
+/* ---- steer_restore.c ---- */
+
+#define ALL_ACTS UINT32_MAX
+
+/* Restores entries, the latest first. What has gone counts as restored. Returns the first error. */
+int journal_restore(struct steer_journal *journal, uint32_t act, size_t *ret_restored,
+                    struct problem *problem);
+
+/* Start of a thread; 0: it has gone. */
+uint64_t thread_started(pid_t pid, pid_t tid);
+
+/* Calls `found` for each thread of a process, until it returns a negative errno; returns that or 0. */
+int thread_each(pid_t pid, int (*found)(pid_t pid, pid_t tid, void *context), void *context);
+
+/* Writes a value to a file of a cgroup. Returns 0 or a negative errno. */
+int cgroup_write(const char *file, const char *value);
+
+/* Runs a command, and waits for its end. Its output goes to standard error. Errors: a line in `problem`. */
+int command_run(char *const *words, struct problem *problem);
+
+#endif

@@ -1,0 +1,172 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# steer_test.sh BUILD_FOLDER: `dpm steer` with a pool that has too few workers: what it does, and that all of it is restored, whoever is
+# killed. (Decisions: the unit test steer; acts and their way back: steer_hands.)
+tests=$(cd "$(dirname "$0")" && pwd)
+. "$tests/tap.sh"
+. "$tests/meter.sh"
+need_meter
+need_programs jq
+cd "$scratch" || exit 1
+export XDG_RUNTIME_DIR="$scratch"
+
+# refused NAME STATUS MESSAGE ARGUMENT...
+refused() {
+    refused_name=$1 refused_status=$2 message=$3
+    shift 3
+    "$dpm" steer "$@" > out 2> err
+    check_equal "$refused_name" "$refused_status" $?
+    # shellcheck disable=SC2016 # for that shell
+    check "... in one line: $message" sh -c 'grep -qF -- "$0" err && [ "$(grep -c "^dpm: " err)" = 1 ]' "$message"
+}
+
+# A server that has one question at a time, and takes 20 ms; it has four clients.
+cat > steered-app.py << 'END'
+import os, selectors, socket, time
+listener = socket.create_server(("127.0.0.1", int(os.environ["PORT"])))
+waiting = selectors.DefaultSelector()
+waiting.register(listener, selectors.EVENT_READ)
+while True:
+    for key, _ in waiting.select():
+        if key.fileobj is listener:
+            waiting.register(listener.accept()[0], selectors.EVENT_READ)
+        elif key.fileobj.recv(100):
+            time.sleep(0.02)
+            key.fileobj.sendall(b"answer")
+        else:
+            waiting.unregister(key.fileobj)
+            key.fileobj.close()
+END
+cat > steered-load.py << 'END'
+import os, socket, threading
+def ask():
+    connection = socket.create_connection(("127.0.0.1", int(os.environ["PORT"])))
+    while connection.sendall(b"question") is None and connection.recv(100):
+        pass
+for _ in range(4):
+    threading.Thread(target=ask).start()
+END
+# shellcheck disable=SC2016 # for that shell
+printf '#!/bin/sh\necho "$@" >> %s/workers\n' "$scratch" > set-workers
+chmod 755 set-workers
+cat > policy << END
+group load is name steered-load.py
+group app is name steered-app.py
+goal requests/s of load
+workers of app from 1 to 4 by $scratch/set-workers app {}
+window 1s
+settle 10m
+limit 1s
+END
+chmod 644 policy
+
+# ---- what is refused ----
+
+refused "no policy" 2 "name one file with a policy"
+refused "--undo with one" 2 "--undo takes no policy" --undo policy
+refused "a file that is not there" 1 "nothing.policy: cannot be read" nothing.policy
+sed 's/^goal.*/goal happiness of load/' policy > wrong
+refused "a wrong policy" 1 "wrong:3: 'happiness': give requests/s, received messages/s or latency" wrong
+cp policy open
+chmod 666 open
+refused "a policy that others may write" 1 "open: others may write it: chmod go-w" open
+sed "s|$scratch/set-workers|/nothing/here|" policy > missing
+refused "a command that is not there" 1 "missing:4: /nothing/here: No such file" missing
+sh -c 'exit 0' &
+ended=$!
+wait $ended
+sed "s/^group app is.*/group app is pid $ended/" policy > gone
+refused "a process that has ended" 1 "gone:2: group app: no process has the id $ended" gone
+sed "s/^group app is.*/group app is pid $$/" policy > ancestor
+refused "what has started it" 1 "process $$ is spared" ancestor
+
+# ---- it acts ----
+
+PORT=$(free_port)
+export PORT
+/usr/bin/python3 steered-app.py &
+app=$!
+load='' steer=''
+trap 'kill -9 $app $load $steer 2> /dev/null; rm -rf "$scratch"' EXIT
+listens() {
+    ss -Hltn "sport = :$PORT" | grep -q .
+}
+wait_for 60 listens
+/usr/bin/python3 steered-load.py 2> load.err &
+load=$!
+
+# steering: begins, with its process in $steer, and its guardian's in $guardian.
+steering() {
+    : > err
+    : > workers
+    "$dpm" steer --json policy > decisions 2> err &
+    steer=$!
+    wait_for 60 grep -q '^dpm: steering by policy' err
+    guardian=$(pgrep -P $steer -x dpm-guardian)
+}
+has_ended() {
+    ! [ -e "/proc/$1" ]
+}
+stands_at() {
+    [ "$(tail -n 1 workers)" = "app $1" ]
+}
+
+steering
+check "it tries more workers, by the command" wait_for 120 stands_at 4
+check_equal "... as many as there are questions" "try workers of app 1 4" "$(jq -r '"\(.decision) \(.act) \(.from) \(.to)"' decisions)"
+check "... and says why" jq -e '(.reason | test("of 1 workers busy, .* messages wait")) and .predicted_gain > 0.5 and
+    .goal == "requests/s of load" and .before > 0 and .number == 1 and .unit == "per_second" and .at_most == false' decisions
+"$dpm" steer policy > out 2> second
+check_equal "a second loop on the same processes is refused" 1 $?
+check "... in one line" grep -q "^dpm: .* is steered by dpm\[$steer\] already, by policy" second
+"$dpm" steer --undo > out 2> second
+check "--undo while a loop runs, too" grep -q "^dpm: dpm\[$steer\] still steers, by policy" second
+kill $steer
+wait $steer
+check_equal "a signal ends it in order" 0 $?
+check_equal "... and everything is restored" "app 4,app 1" "$(paste -sd , workers)"
+check "... which it says" grep -qx "dpm: restored 1 change" err
+check "... the guardian ends, too" wait_for 30 has_ended "$guardian"
+check_equal "... no journal is left" lock "$(ls dpm-steer)"
+
+# ---- what is killed ----
+
+steering
+check "again" wait_for 120 stands_at 4
+kill -9 $steer
+check "kill -9 of the loop: the guardian restores" wait_for 30 stands_at 1
+check "... and says so" wait_for 30 grep -q '^dpm: steer was killed: its guardian has restored 1 change$' err
+check "... and ends" wait_for 30 has_ended "$guardian"
+check_equal "... with no journal left" lock "$(ls dpm-steer)"
+
+steering
+check "and again" wait_for 120 stands_at 4
+kill -9 "$guardian"
+wait $steer
+check_equal "kill -9 of the guardian: the loop ends" 1 $?
+check "... restores" stands_at 1
+check "... and says why" grep -q "^dpm: steer's guardian was killed: everything is restored" err
+
+steering
+check "and once more" wait_for 120 stands_at 4
+kill -STOP $steer # it would restore before it is killed
+kill -9 "$guardian" $steer
+wait $steer
+check "kill -9 of both: nothing restores" stands_at 4
+"$dpm" steer --undo > out 2> err
+check_equal "... --undo does" "restored 1 change" "$(cat out err)"
+check "... really" stands_at 1
+"$dpm" steer --undo > out
+check_equal "... once" "nothing was to be restored" "$(cat out)"
+
+# ---- nothing is done ----
+
+: > workers
+"$dpm" steer --dry-run policy > out 2> err &
+steer=$!
+check "--dry-run says what it would try" wait_for 120 grep -q ' would: workers of app: 1 -> 4, predicted +' out
+kill $steer
+wait $steer
+check_equal "... ends in order" 0 $?
+check_equal "... and does nothing" "" "$(cat workers)"
+finish

@@ -1,0 +1,539 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * steer_hands_test.c: acts on real processes, and the way back: in order, by the guardian when the loop is killed, and by --undo when both
+ * are. No meter is needed: what was decided is given.
+ *
+ *      test --fork--> loop --fork--> guardian
+ *        '----fork--> target (sh, with a child of its own)
+ */
+#include "base/process.h"
+#include "steer/steer_private.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define WAIT_MOST 2000 /* times 10 ms */
+
+static char folder[] = "/tmp/steer-test.XXXXXX";
+
+struct scene {
+    pid_t target, child; /* the child of the target */
+    struct steer_policy *policy;
+    struct steer_machine machine;
+    struct steer_members members;
+    struct steer_journal *journal;
+};
+
+/* ---- targets ---- */
+
+static pid_t child_of(pid_t parent)
+{
+    char name[64], children[64] = "";
+
+    snprintf(name, sizeof(name), "task/%d/children", parent);
+    for (int i = 0; i < WAIT_MOST && process_read(parent, name, children, sizeof(children)) == 0;
+         i++)
+        usleep(10000);
+    return (pid_t)strtol(children, NULL, 10);
+}
+
+static pid_t start_target(void)
+{
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        /* what is left of it, if the test fails, must not hold our output open */
+        execl("/bin/sh", "sh", "-c", "exec > /dev/null 2>&1; sleep 300 & wait; :", (char *)NULL);
+        _exit(127);
+    }
+    return pid;
+}
+
+static void begin(struct scene *scene, const char *acts)
+{
+    struct problem problem = {""};
+    char text[1000];
+    cpu_set_t usable;
+
+    *scene = (struct scene){.target = start_target()};
+    scene->child = child_of(scene->target);
+    snprintf(text, sizeof(text),
+             "group app is pid %d\ngroup more is pid %d\ngoal requests/s of app\n%s", scene->target,
+             scene->child, acts);
+    if (steer_policy_parse("p", text, strlen(text), &scene->policy, &problem) < 0 ||
+        steer_members_begin(&scene->members, scene->policy, &problem) < 0)
+        fail_msg("%s", problem.text);
+    assert_int_equal(scene->members.count, 2);
+    /* the first CPU that there is */
+    assert_int_equal(sched_getaffinity(0, sizeof(usable), &usable), 0);
+    scene->machine.set_count = 1;
+    for (int cpu = CPU_SETSIZE - 1; cpu >= 0; cpu--)
+        if (CPU_ISSET(cpu, &usable)) {
+            CPU_ZERO(&scene->machine.sets[0].set);
+            CPU_SET(cpu, &scene->machine.sets[0].set);
+        }
+}
+
+static void open_journal(struct scene *scene)
+{
+    struct problem problem = {""};
+    size_t restored;
+
+    if (steer_journal_begin(scene->policy, &scene->members, &scene->journal, &restored, &problem) <
+        0)
+        fail_msg("%s", problem.text);
+}
+
+static int act(struct scene *scene, uint32_t index, uint32_t number, struct problem *problem)
+{
+    const struct steer_setting to = {{number}};
+
+    return steer_hands_act(scene->journal, scene->policy, &scene->machine, &scene->members,
+                           &scene->policy->acts[index], &to, problem);
+}
+
+static void end(struct scene *scene)
+{
+    size_t restored;
+
+    assert_int_equal(steer_journal_end(scene->journal, &restored, NULL), 0);
+    kill(scene->child, SIGKILL);
+    kill(scene->target, SIGKILL);
+    waitpid(scene->target, NULL, 0);
+    steer_members_done(&scene->members);
+    steer_policy_free(scene->policy);
+}
+
+/* ---- what they have ---- */
+
+static bool is_limited(const struct scene *scene, pid_t pid)
+{
+    cpu_set_t cpus;
+
+    return sched_getaffinity(pid, sizeof(cpus), &cpus) == 0 &&
+           CPU_EQUAL(&cpus, &scene->machine.sets[0].set);
+}
+
+static bool is_free(const struct scene *scene, pid_t pid)
+{
+    cpu_set_t cpus, ours;
+
+    return sched_getaffinity(pid, sizeof(cpus), &cpus) == 0 &&
+           sched_getaffinity(0, sizeof(ours), &ours) == 0 && CPU_EQUAL(&cpus, &ours) &&
+           (CPU_COUNT(&ours) == 1 || !is_limited(scene, pid));
+}
+
+static bool becomes_free(const struct scene *scene)
+{
+    for (int i = 0;
+         i < WAIT_MOST && !(is_free(scene, scene->target) && is_free(scene, scene->child)); i++)
+        usleep(10000);
+    return is_free(scene, scene->target) && is_free(scene, scene->child);
+}
+
+static void read_text(const char *name, char text[64])
+{
+    char path[200];
+    int file;
+
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
+    memset(text, 0, 64);
+    if ((file = open(path, O_RDONLY)) >= 0) {
+        assert_true(read(file, text, 63) >= 0);
+        close(file);
+    }
+    text[strcspn(text, "\n")] = '\0';
+}
+
+static void write_text(const char *name, const char *text, mode_t mode)
+{
+    char path[200];
+    int file;
+
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
+    assert_true((file = open(path, O_WRONLY | O_CREAT | O_TRUNC, mode)) >= 0);
+    assert_int_equal(write(file, text, strlen(text)), strlen(text));
+    fchmod(file, mode);
+    close(file);
+}
+
+/* ---- acts ---- */
+
+static void test_cpus(void **state)
+{
+    struct problem problem = {""};
+    struct scene scene;
+    struct stat status;
+    cpu_set_t ours;
+    (void)state;
+
+    assert_int_equal(sched_getaffinity(0, sizeof(ours), &ours), 0);
+    begin(&scene, "cpus of app more\n");
+    open_journal(&scene);
+    assert_int_equal(act(&scene, 0, 1, &problem), 0);
+    assert_true(is_limited(&scene, scene.target) && is_limited(&scene, scene.child));
+    assert_int_equal(act(&scene, 0, 0, &problem), 0);
+    assert_true(is_free(&scene, scene.target) && is_free(&scene, scene.child));
+    assert_int_equal(fstat(scene.journal->file, &status), 0);
+    assert_int_equal(status.st_size,
+                     scene.journal->head); /* the journal does not grow without end */
+    assert_int_equal(act(&scene, 0, 1, &problem), 0);
+    assert_int_equal(sched_setaffinity(scene.child, sizeof(ours), &ours), 0); /* by itself */
+    assert_int_equal(steer_hands_tend(scene.journal, scene.policy, &scene.members, &problem), 0);
+    assert_true(is_free(&scene, scene.child) && is_limited(&scene, scene.target));
+    assert_int_equal(act(&scene, 0, 0, &problem), 0);
+    assert_true(is_free(&scene, scene.target) && is_free(&scene, scene.child));
+    end(&scene);
+}
+
+/* What inherits the act, and is of no group, gets back what its parent had. */
+static void test_heirs(void **state)
+{
+    struct problem problem = {""};
+    struct scene scene;
+    (void)state;
+
+    begin(&scene, "cpus of app\n");
+    open_journal(&scene);
+    assert_int_equal(act(&scene, 0, 1, &problem), 0);
+    assert_true(is_free(&scene, scene.child) || CPU_COUNT(&scene.machine.sets[0].set) == 1);
+    assert_int_equal(sched_setaffinity(scene.child, sizeof(cpu_set_t), &scene.machine.sets[0].set),
+                     0);
+    assert_int_equal(act(&scene, 0, 0, &problem), 0);
+    assert_true(is_free(&scene, scene.target) && is_free(&scene, scene.child));
+    end(&scene);
+}
+
+/* A process that came later is taken, too; its entry has what was before the act. */
+static void test_tend(void **state)
+{
+    struct problem problem = {""};
+    struct scene scene;
+    (void)state;
+
+    begin(&scene, "cpus of app more\n");
+    open_journal(&scene);
+    scene.members.count = 1; /* the first one, by pid */
+    pid_t first = scene.members.at[0].pid,
+          later = first == scene.target ? scene.child : scene.target;
+    assert_int_equal(act(&scene, 0, 1, &problem), 0);
+    assert_true(is_limited(&scene, first) && is_free(&scene, later));
+    scene.members.count = 2;
+    assert_int_equal(sched_setaffinity(later, sizeof(cpu_set_t), &scene.machine.sets[0].set),
+                     0); /* as if inherited */
+    assert_int_equal(steer_hands_tend(scene.journal, scene.policy, &scene.members, &problem), 0);
+    assert_int_equal(act(&scene, 0, 0, &problem), 0);
+    assert_true(is_free(&scene, first) && is_free(&scene, later));
+    end(&scene);
+}
+
+static void test_nice(void **state)
+{
+    struct problem problem = {""};
+    struct scene scene;
+    (void)state;
+
+    begin(&scene, "weight of app up to 16\n");
+    open_journal(&scene);
+    int before = getpriority(PRIO_PROCESS, (id_t)scene.target),
+        result = act(&scene, 0, 4, &problem);
+    if (result == 0) {
+        assert_int_equal(getpriority(PRIO_PROCESS, (id_t)scene.target),
+                         before - 6 < -20 ? -20 : before - 6);
+        assert_int_equal(act(&scene, 0, 16, &problem), 0);
+        assert_int_equal(getpriority(PRIO_PROCESS, (id_t)scene.target),
+                         before - 12 < -20 ? -20 : before - 12);
+        assert_int_equal(act(&scene, 0, 1, &problem), 0);
+    } else { /* no right to: one line */
+        assert_non_null(strstr(problem.text, "its nice value cannot be set"));
+    }
+    assert_int_equal(getpriority(PRIO_PROCESS, (id_t)scene.target), before);
+    end(&scene);
+}
+
+static void test_cgroup(void **state)
+{
+    struct problem problem = {""};
+    char acts[200], text[64];
+    struct scene scene;
+    (void)state;
+
+    write_text("cpu.weight", "150\n", 0600);
+    snprintf(acts, sizeof(acts), "weight of app up to 16 in %s\nweight of app up to 2 in %s/none\n",
+             folder, folder);
+    begin(&scene, acts);
+    open_journal(&scene);
+    assert_int_equal(act(&scene, 0, 4, &problem), 0);
+    read_text("cpu.weight", text);
+    assert_string_equal(text, "600");
+    assert_int_equal(act(&scene, 0, 16, &problem), 0);
+    read_text("cpu.weight", text);
+    assert_string_equal(text, "2400");
+    write_text("cpu.weight", "2400", 0600);
+    assert_int_equal(act(&scene, 0, 1, &problem), 0);
+    read_text("cpu.weight", text);
+    assert_true(strncmp(text, "150", 3) == 0);
+    assert_int_equal(act(&scene, 1, 2, &problem), -ENOENT);
+    assert_non_null(strstr(problem.text, "/none: has neither cpu.weight nor cpu.shares"));
+    end(&scene);
+}
+
+/* Numbers are words of their own; no shell sees any. */
+static void test_commands(void **state)
+{
+    const int nice_before = getpriority(PRIO_PROCESS, 0);
+    struct problem problem = {""};
+    char acts[600], text[64];
+    struct scene scene;
+    (void)state;
+
+    write_text("note",
+               "#!/bin/sh\nfile=$1\nshift\necho \"$#:$*\" > \"$file\"\nnice > \"$file.nice\"\n[ "
+               "\"$2\" != 7 ]\n",
+               0700);
+    snprintf(acts, sizeof(acts),
+             "workers of app from 2 to 8 by %s/note %s/workers \"; rm\" {}\nshares of app more by "
+             "%s/note %s/shares {} $HOME\n",
+             folder, folder, folder, folder);
+    begin(&scene, acts);
+    steer_prefer_loop(); /* which commands do not inherit */
+    open_journal(&scene);
+    assert_int_equal(act(&scene, 0, 4, &problem), 0);
+    read_text("workers", text);
+    assert_string_equal(text, "2:; rm 4");
+    read_text("workers.nice", text);
+    assert_int_equal(strtol(text, NULL, 10), nice_before);
+    (void)setpriority(PRIO_PROCESS, 0, nice_before);
+    assert_int_equal(act(&scene, 0, 7, &problem), -EREMOTEIO); /* it fails: undone */
+    assert_non_null(strstr(problem.text, "note: it has failed: exit status 1"));
+    read_text("workers", text);
+    assert_string_equal(text, "2:; rm 2");
+    const struct steer_setting to = {{83, 17}};
+    assert_int_equal(steer_hands_act(scene.journal, scene.policy, &scene.machine, &scene.members,
+                                     &scene.policy->acts[1], &to, &problem),
+                     0);
+    read_text("shares", text);
+    assert_string_equal(text, "3:83 17 $HOME");
+    end(&scene);
+    read_text("shares", text);
+    assert_string_equal(text, "3:50 50 $HOME");
+}
+
+/* ---- what is never changed ---- */
+
+static void test_spared(void **state)
+{
+    (void)state;
+    assert_true(steer_is_spared(1));
+    assert_true(steer_is_spared(getpid()));
+    assert_true(steer_is_spared(getppid()));
+    pid_t pid = fork(); /* it runs our program */
+    if (pid == 0) {
+        pause();
+        _exit(0);
+    }
+    assert_true(steer_is_spared(pid));
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+}
+
+/* An entry of a process that had this pid before: another start. */
+static void test_used_again(void **state)
+{
+    struct scene scene;
+    struct steer_journal *journal = calloc(1, sizeof(*journal));
+    cpu_set_t before, after;
+    char text[300];
+    (void)state;
+
+    assert_non_null(journal);
+    begin(&scene, "cpus of app\n");
+    journal->file = -1;
+    snprintf(text, sizeof(text),
+             "{\"act\":0,\"pid\":%d,\"start\":5,\"tid\":%d,\"tid_start\":5,\"cpus\":\"0\"}\n",
+             scene.target, scene.target);
+    assert_int_equal(journal_parse(journal, text, strlen(text)), 0);
+    assert_int_equal(sched_getaffinity(scene.target, sizeof(before), &before), 0);
+    assert_int_equal(journal_restore(journal, ALL_ACTS, NULL, NULL), 0);
+    assert_int_equal(sched_getaffinity(scene.target, sizeof(after), &after), 0);
+    assert_true(CPU_EQUAL(&before, &after));
+    journal_done(journal);
+    free(journal);
+    end(&scene);
+}
+
+/* ---- loops that are killed ---- */
+
+struct loop {
+    pid_t pid, guardian;
+};
+
+static void ignore(size_t restored)
+{
+    (void)restored;
+}
+
+/* A loop that has acted, and lives on. */
+static struct loop start_loop(struct scene *scene)
+{
+    struct loop loop = {0};
+    int ends[2];
+
+    assert_int_equal(pipe(ends), 0);
+    loop.pid = fork();
+    if (loop.pid == 0) {
+        struct problem problem = {""};
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        open_journal(scene);
+        int guardian = steer_guardian_begin(scene->journal, ignore);
+        pid_t guards = child_of(getpid());
+        if (guardian < 0 || act(scene, 0, 1, &problem) < 0 ||
+            write(ends[1], &guards, sizeof(guards)) < 0)
+            _exit(1);
+        while (true)
+            pause();
+    }
+    close(ends[1]);
+    assert_int_equal(read(ends[0], &loop.guardian, sizeof(loop.guardian)), sizeof(loop.guardian));
+    close(ends[0]);
+    assert_true(is_limited(scene, scene->target) && is_limited(scene, scene->child));
+    return loop;
+}
+
+static void kill_and_reap(pid_t pid)
+{
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+}
+
+static void test_guardian(void **state)
+{
+    struct problem problem = {""};
+    struct scene scene;
+    size_t restored;
+    (void)state;
+
+    begin(&scene, "cpus of app more\n");
+    struct loop loop = start_loop(&scene);
+    kill_and_reap(loop.pid);
+    assert_true(becomes_free(&scene));
+    assert_int_equal(steer_journal_undo(&restored, &problem),
+                     0); /* it waits for the guardian, and has nothing to do */
+    assert_int_equal(restored, 0);
+    end(&scene);
+}
+
+static void test_both_killed(void **state)
+{
+    struct problem problem = {""};
+    struct scene scene;
+    size_t restored;
+    (void)state;
+
+    begin(&scene, "cpus of app more\n");
+    struct loop loop = start_loop(&scene);
+    kill(loop.guardian, SIGKILL);
+    kill_and_reap(loop.pid);
+    assert_true(is_limited(&scene, scene.target));
+    assert_int_equal(steer_journal_undo(&restored, &problem), 0);
+    assert_int_equal(restored, 2);
+    assert_true(is_free(&scene, scene.target) && is_free(&scene, scene.child));
+    loop = start_loop(&scene);
+    kill(loop.guardian, SIGKILL);
+    kill_and_reap(loop.pid);
+    open_journal(&scene); /* the next start does it, too */
+    assert_true(is_free(&scene, scene.target) && is_free(&scene, scene.child));
+    end(&scene);
+}
+
+static void test_two_loops(void **state)
+{
+    struct problem problem = {""};
+    struct steer_journal *journal = NULL;
+    struct scene scene, other;
+    size_t restored;
+    (void)state;
+
+    begin(&scene, "cpus of app more\n");
+    begin(&other, "cpus of app more\n");
+    struct loop loop = start_loop(&scene);
+    assert_int_equal(
+        steer_journal_begin(scene.policy, &scene.members, &journal, &restored, &problem), -EBUSY);
+    assert_non_null(strstr(problem.text, "is steered by dpm["));
+    assert_int_equal(steer_journal_undo(&restored, &problem), -EBUSY);
+    assert_non_null(strstr(problem.text, "still steers"));
+    open_journal(&other); /* others are none of its */
+    kill_and_reap(loop.pid);
+    assert_true(becomes_free(&scene));
+    end(&other);
+    end(&scene);
+}
+
+/* ---- files that others may write ---- */
+
+static void test_owners(void **state)
+{
+    struct steer_policy *policy = NULL;
+    struct problem problem = {""};
+    char path[200], text[400];
+    size_t restored;
+    (void)state;
+
+    snprintf(path, sizeof(path), "%s/policy", folder);
+    snprintf(text, sizeof(text),
+             "group app is name x\ngoal requests/s of app\nworkers of app from 1 to 2 by "
+             "%s/command {}\n",
+             folder);
+    write_text("policy", text, 0600);
+    write_text("command", "#!/bin/sh\n", 0700);
+    assert_int_equal(steer_policy_read(path, &policy, &problem), 0);
+    steer_policy_free(policy);
+    chmod(path, 0620);
+    assert_int_equal(steer_policy_read(path, &policy, &problem), -EACCES);
+    assert_non_null(strstr(problem.text, "/policy: others may write it: chmod go-w"));
+    chmod(path, 0600);
+    write_text("command", "#!/bin/sh\n", 0702);
+    assert_int_equal(steer_policy_read(path, &policy, &problem), -EACCES);
+    assert_non_null(strstr(problem.text, "/command: others may write it"));
+    snprintf(path, sizeof(path), "%s/dpm-steer", folder);
+    chmod(path, 0750);
+    assert_int_equal(steer_journal_undo(&restored, &problem), -EACCES);
+    assert_non_null(strstr(problem.text, "must be a folder of yours with mode 0700"));
+    chmod(path, 0700);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_cpus),      cmocka_unit_test(test_heirs),
+        cmocka_unit_test(test_tend),      cmocka_unit_test(test_nice),
+        cmocka_unit_test(test_cgroup),    cmocka_unit_test(test_commands),
+        cmocka_unit_test(test_spared),    cmocka_unit_test(test_used_again),
+        cmocka_unit_test(test_guardian),  cmocka_unit_test(test_both_killed),
+        cmocka_unit_test(test_two_loops), cmocka_unit_test(test_owners),
+    };
+    char command[100];
+
+    if (mkdtemp(folder) == NULL)
+        return 1;
+    setenv("XDG_RUNTIME_DIR", folder, 1);
+    int result = cmocka_run_group_tests(tests, NULL, NULL);
+    snprintf(command, sizeof(command), "rm -r %s", folder);
+    return system(command) == 0 ? result : 1;
+}

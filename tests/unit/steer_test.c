@@ -1,0 +1,554 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * steer_test.c: policies, and decisions from what was measured. A case is a text of slices, a line for so many seconds that are the same:
+ *
+ *      20 load.asked=100 app.requests=100 app.busy=2 app.waiting=10       values a second; busy, waiting, cpu: mean numbers
+ *
+ * and what is decided: "try workers of app: 2 -> 8; kept". Each slice is one second long, and a window five.
+ */
+#include "steer/steer.h"
+
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define S 1e9
+
+/* ---- policies ---- */
+
+#define TWO    "group load is name wrk\ngroup app is name gunicorn\ngroup other is pid 7\n"
+#define GOAL   "goal requests/s of load\n"
+#define WORKER "workers of app from 2 to 8 by /bin/w {}\n"
+
+static struct steer_policy *parse(const char *text)
+{
+    struct steer_policy *policy = NULL;
+    struct problem problem = {""};
+
+    if (steer_policy_parse("p", text, strlen(text), &policy, &problem) < 0)
+        fail_msg("%s", problem.text);
+    return policy;
+}
+
+static void test_policy(void **state)
+{
+    struct steer_policy *policy =
+        parse("# a comment\ngroup load is name wrk name \"a b\" cgroup /x unit y pid 12 # more\n"
+              "group app is name gunicorn\n\ngoal latency p99 of load\nwindow 2m\nsettle 0s\nlimit "
+              "500ms\n"
+              "cpus of load app\nweight of app up to 16 in /sys/fs/cgroup/cpu/a\nweight of app "
+              "load up to 2\n"
+              "workers of app from 2 to 8 by /bin/w -n {} app\nshares of app load by /bin/s {}");
+    char text[STEER_TEXT_SIZE];
+    (void)state;
+
+    assert_int_equal(policy->group_count, 2);
+    assert_int_equal(policy->groups[0].word_count, 5);
+    assert_string_equal(policy->groups[0].words[1].text, "a b");
+    assert_int_equal(policy->groups[0].words[4].by, STEER_BY_PID);
+    assert_int_equal(policy->measure, STEER_LATENCY_P99);
+    assert_int_equal(policy->window, 120 * 1000000000ull);
+    assert_int_equal(policy->settle, 0);
+    assert_int_equal(policy->limit, 500000000);
+    assert_int_equal(policy->act_count, 5);
+    assert_string_equal(policy->acts[1].cgroup, "/sys/fs/cgroup/cpu/a");
+    assert_int_equal(policy->acts[3].from, 2);
+    assert_int_equal(policy->acts[3].word_count, 4);
+    assert_int_equal(policy->acts[4].line, 13);
+    steer_act_text(policy, &policy->acts[4], text);
+    assert_string_equal(text, "shares of app load");
+    steer_policy_free(policy);
+}
+
+/* Each has one line that says where and what. */
+static void test_refused(void **state)
+{
+    static const char *const cases[][2] = {
+        {"", "p: it has no goal"},
+        {TWO GOAL, "p: it allows no act"},
+        {"sing", "p:1: 'sing': give group, goal"},
+        {"group load\n", "p:1: the line ends too soon: give 'is'"},
+        {"group lo/ad is name x\n", "p:1: 'lo/ad': give a name of letters"},
+        {"group load is\n", "p:1: the line ends too soon: give name NAME"},
+        {"group load is name\n", "p:1: the line ends too soon: give which processes"},
+        {"group load is cgroup x\n", "p:1: 'x': give a cgroup that begins with '/'"},
+        {"group load is pid 1\n", "p:1: '1': give a number from 2"},
+        {TWO "group app is name x\n", "p:4: 'app': give a name that no other group has"},
+        {TWO GOAL GOAL, "p:5: a policy has one goal"},
+        {TWO "goal latency p50 of loud\n", "p:4: 'loud': give a group, which stands above"},
+        {TWO "goal latency p98 of load\n", "p:4: 'p98': give mean, p50 or p99"},
+        {TWO "workers of app from 2 to 2 by /bin/w {}\n", "p:4: '2': give a number from 3"},
+        {TWO "workers of app from 2 to 8 by w {}\n", "p:4: 'w': give a command with its full path"},
+        {TWO "workers of app from 2 to 8 by /bin/w\n",
+         "p:4: the line ends too soon: give {} as a word"},
+        {TWO "shares of app by /bin/w {}\n", "p:4: 'by': give a group"},
+        {TWO "shares of app app by /bin/w {}\n", "p:4: 'app': give each group once"},
+        {TWO "weight of app up to 1\n", "p:4: '1': give a number from 2 to 64"},
+        {TWO "weight of app up to 2 in /a/../b\n", "p:4: '/a/../b': give the full path"},
+        {TWO "cpus of app load by x\n", "p:4: 'by': give nothing more"},
+        {"window 5\n", "p:1: '5': give a time of 1s"},
+        {"window 1ms\n", "p:1: '1ms': give a time of 1s"},
+        {"group load is name \"x\n", "p:1: a word begins with '\"'"},
+    };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct steer_policy *policy = NULL;
+        struct problem problem = {""};
+        assert_int_equal(
+            steer_policy_parse("p", cases[i][0], strlen(cases[i][0]), &policy, &problem), -EINVAL);
+        if (strncmp(problem.text, cases[i][1], strlen(cases[i][1])) != 0)
+            fail_msg("%s: %s", cases[i][1], problem.text);
+    }
+}
+
+/* ---- decisions ---- */
+
+struct scene {
+    struct steer_policy *policy;
+    struct steer_machine machine;
+    struct steer *steer;
+    char decided[4000];
+    struct steer_decision last;
+    unsigned acts, second, acted;
+    bool fails;
+};
+
+static int act(void *context, const struct steer_act *act_, const struct steer_setting *to,
+               struct problem *problem)
+{
+    struct scene *scene = context;
+
+    (void)act_, (void)to;
+    scene->acts++;
+    scene->acted = scene->second;
+    return scene->fails ? problem_set(problem, -EIO, "it is broken") : 0;
+}
+
+static void decided(void *context, const struct steer_decision *decision)
+{
+    struct scene *scene = context;
+    char act_text[STEER_TEXT_SIZE], from[STEER_TEXT_SIZE], to[STEER_TEXT_SIZE];
+    size_t length = strlen(scene->decided);
+    const char *name = steer_outcome_name(decision->outcome);
+
+    scene->last = *decision;
+    if (decision->outcome != STEER_TRIES && decision->outcome != STEER_WOULD) {
+        snprintf(scene->decided + length, sizeof(scene->decided) - length, "%s%s",
+                 length > 0 ? "; " : "", name);
+        return;
+    }
+    steer_act_text(scene->policy, decision->act, act_text);
+    steer_setting_text(&scene->machine, decision->act, &decision->from, from);
+    steer_setting_text(&scene->machine, decision->act, &decision->to, to);
+    snprintf(scene->decided + length, sizeof(scene->decided) - length, "%s%s %s: %s -> %s",
+             length > 0 ? "; " : "", name, act_text, from, to);
+}
+
+static void begin(struct scene *scene, const char *policy, bool dry)
+{
+    const struct steer_calls calls = {scene, act, decided};
+
+    *scene = (struct scene){.policy = parse(policy), .machine = {.set_count = 2}};
+    for (int i = 0; i < 4; i++)
+        CPU_SET(i, &scene->machine.sets[0].set);
+    CPU_SET(1, &scene->machine.sets[1].set);
+    scene->machine.sets[0].count = 4;
+    scene->machine.sets[1].count = 1;
+    strcpy(scene->machine.sets[0].text, "0-3");
+    strcpy(scene->machine.sets[1].text, "1");
+    assert_int_equal(steer_new(scene->policy, &scene->machine, &calls, dry, &scene->steer), 0);
+}
+
+static uint32_t group_named(const struct scene *scene, const char *name)
+{
+    for (uint32_t i = 0; i < scene->policy->group_count; i++)
+        if (strcmp(scene->policy->groups[i].name, name) == 0)
+            return i;
+    fail_msg("no group %s", name);
+    return 0;
+}
+
+static void set_figure(struct steer_figures *figures, const char *name, double value)
+{
+    if (strcmp(name, "requests") == 0)
+        figures->requests = value;
+    else if (strcmp(name, "asked") == 0)
+        figures->asked = value;
+    else if (strcmp(name, "received") == 0)
+        figures->received = value;
+    else if (strcmp(name, "busy") == 0)
+        figures->request_time = value * S;
+    else if (strcmp(name, "outstanding") == 0)
+        figures->asked_time = value * S;
+    else if (strcmp(name, "waiting") == 0)
+        figures->queue_delay = value * S;
+    else if (strcmp(name, "cpu") == 0)
+        figures->cpu = value * S;
+    else if (strcmp(name, "no_cpu") == 0)
+        figures->no_cpu = value * S;
+    else if (strcmp(name, "threads") == 0)
+        figures->threads = value;
+    else if (strcmp(name, "idle") == 0)
+        figures->waits_for_messages = value * S;
+    else
+        fail_msg("no figure %s", name);
+}
+
+/* GROUP.FIGURE=VALUE, GROUP>GROUP=MESSAGES,US, cpus=BUSY of 4, wobble=PART of the goal's group */
+static void set(const struct scene *scene, char *word, struct steer_slice *slice, double *wobble)
+{
+    char *value = strchr(word, '=');
+    assert_non_null(value);
+    *value++ = '\0';
+    char *dot = strchr(word, '.'), *to = strchr(word, '>');
+
+    if (strcmp(word, "cpus") == 0) {
+        slice->cpus = 4;
+        slice->busy = strtod(value, NULL);
+    } else if (strcmp(word, "wobble") == 0) {
+        *wobble = strtod(value, NULL);
+    } else if (to != NULL) {
+        *to++ = '\0';
+        struct steer_talk *talk = &slice->talk[group_named(scene, word)][group_named(scene, to)];
+        talk->messages = strtod(value, &value);
+        talk->time = talk->messages * strtod(value + 1, NULL) * 1e3;
+    } else {
+        assert_non_null(dot);
+        *dot++ = '\0';
+        set_figure(&slice->groups[group_named(scene, word)], dot, strtod(value, NULL));
+    }
+}
+
+static void tell(struct scene *scene, const char *line)
+{
+    char text[500], *rest = text;
+    struct steer_slice slice = {.length = S};
+    struct problem problem = {""};
+    double wobble = 0;
+
+    snprintf(text, sizeof(text), "%s", line);
+    unsigned long count = strtoul(strtok_r(text, " ", &rest), NULL, 10);
+    for (char *word; (word = strtok_r(NULL, " ", &rest)) != NULL;)
+        set(scene, word, &slice, &wobble);
+    const struct steer_figures goal = slice.groups[scene->policy->goal];
+    for (unsigned long i = 0; i < count; i++) {
+        double times = scene->second++ % 2 == 0 ? 1 + wobble : 1 - wobble;
+        slice.groups[scene->policy->goal].asked = goal.asked * times;
+        assert_int_equal(steer_add(scene->steer, &slice, &problem), 0);
+    }
+}
+
+static void end(struct scene *scene, const char *expected)
+{
+    assert_string_equal(scene->decided, expected);
+    steer_free(scene->steer);
+    steer_policy_free(scene->policy);
+}
+
+#define POOL TWO GOAL WORKER
+#define FULL                                                                                       \
+    "load.asked=100 load.outstanding=14 app.requests=100 app.busy=2 app.waiting=10 app.cpu=0.2 "   \
+    "cpus=0.5"
+
+static void test_pool(void **state)
+{
+    struct scene scene;
+    (void)state;
+
+    begin(&scene, POOL, false);
+    tell(&scene, "5 " FULL);
+    assert_string_equal(scene.decided, "try workers of app: 2 -> 8");
+    assert_true(fabs(scene.last.predicted - 3) < 0.01);
+    assert_false(scene.last.at_most);
+    tell(&scene, "6 load.asked=380 app.requests=380 app.busy=7.6 app.cpu=0.8 cpus=1");
+    assert_true(fabs(scene.last.measured - 2.8) < 0.01);
+    assert_true(scene.last.measured > scene.last.noise);
+    tell(&scene, "60 load.asked=380 app.requests=380 app.busy=7.6 app.cpu=0.8 cpus=1");
+    end(&scene, "try workers of app: 2 -> 8; kept; nothing");
+}
+
+/* As many as give nine tenths of the gain: 12 requests are busy or wait, but the CPUs are enough for 3 times as many. */
+static void test_cpus_limit_workers(void **state)
+{
+    struct scene scene;
+    (void)state;
+
+    begin(&scene, POOL, false);
+    tell(&scene, "5 load.asked=100 app.requests=100 app.busy=2 app.waiting=10 app.cpu=1 cpus=2");
+    assert_true(fabs(scene.last.predicted - 2) < 0.01);
+    end(&scene, "try workers of app: 2 -> 6");
+    begin(&scene, POOL, false);
+    tell(&scene, "5 load.asked=100 app.requests=100 app.busy=2 app.waiting=10 app.cpu=2 cpus=3.95");
+    end(&scene, "nothing");
+}
+
+static void test_undone(void **state)
+{
+    struct scene scene;
+    (void)state;
+
+    begin(&scene, POOL, false);
+    tell(&scene, "5 " FULL);
+    tell(&scene, "10 " FULL); /* settles, and a window that shows nothing: as long again */
+    assert_string_equal(scene.decided, "try workers of app: 2 -> 8");
+    tell(&scene, "1 " FULL);
+    assert_string_equal(scene.decided, "try workers of app: 2 -> 8; undone");
+    assert_int_equal(scene.acts, 2);
+    tell(&scene, "31 " FULL); /* it is left alone for twice the limit, window and settling: 32 s */
+    assert_string_equal(scene.decided, "try workers of app: 2 -> 8; undone; nothing");
+    tell(&scene, "5 " FULL);
+    tell(&scene, "11 " FULL);
+    assert_int_equal(scene.acts, 4);
+    tell(&scene, "60 " FULL); /* and then for 64 s */
+    assert_int_equal(scene.acts, 4);
+    tell(&scene, "10 " FULL);
+    assert_int_equal(scene.acts, 5);
+    end(&scene,
+        "try workers of app: 2 -> 8; undone; nothing; try workers of app: 2 -> 8; undone; nothing; "
+        "try workers of app: 2 -> 8");
+}
+
+/* What is worse is undone at once. When it was the load that has changed, the act may be tried again as soon as the limit allows. */
+static void test_worse(void **state)
+{
+    struct scene scene;
+    (void)state;
+
+    begin(&scene, POOL, false);
+    tell(&scene, "5 " FULL);
+    tell(&scene, "6 load.asked=50 app.requests=50 app.busy=2 app.waiting=10");
+    assert_string_equal(scene.decided, "try workers of app: 2 -> 8; undone");
+    tell(&scene, "10 load.asked=100 app.requests=100 app.busy=2 app.waiting=10");
+    end(&scene, "try workers of app: 2 -> 8; undone; nothing");
+    begin(&scene, POOL, false);
+    tell(&scene, "5 " FULL);
+    tell(&scene, "6 load.asked=50 app.requests=50 app.busy=2 app.waiting=10");
+    tell(&scene, "16 load.asked=50 app.requests=50 app.busy=2 app.waiting=10");
+    end(&scene, "try workers of app: 2 -> 8; undone; try workers of app: 2 -> 8");
+}
+
+static void test_noise(void **state)
+{
+    struct scene scene;
+    (void)state;
+
+    begin(&scene, POOL, false); /* 20% more, but every second one differs by 60% */
+    tell(&scene, "5 wobble=0.6 load.asked=100 app.requests=100 app.busy=2 app.waiting=10");
+    tell(&scene, "11 wobble=0.6 load.asked=120 app.requests=120 app.busy=2 app.waiting=10");
+    assert_true(scene.last.noise > 0.3);
+    end(&scene, "try workers of app: 2 -> 8; undone");
+    begin(&scene, POOL, false);
+    tell(&scene, "5 wobble=0.02 load.asked=100 app.requests=100 app.busy=2 app.waiting=10");
+    tell(&scene, "6 wobble=0.02 load.asked=120 app.requests=120 app.busy=2 app.waiting=10");
+    end(&scene, "try workers of app: 2 -> 8; kept");
+    begin(&scene, POOL, false); /* what is promised is within the noise */
+    tell(&scene, "20 wobble=0.6 load.asked=100 app.requests=100 app.busy=2 app.waiting=0.8");
+    end(&scene, "nothing");
+    begin(&scene, POOL, false); /* less than 5% is not worth it */
+    tell(&scene, "20 load.asked=100 app.requests=100 app.busy=2 app.waiting=0.08");
+    end(&scene, "nothing");
+}
+
+/* A load that has changed is acted on in the first window that has only the new one. */
+static void test_changed_load(void **state)
+{
+    struct scene scene;
+    (void)state;
+
+    begin(&scene, POOL, false);
+    tell(&scene, "18 load.asked=600 app.requests=600 app.busy=1");
+    tell(&scene, "7 load.asked=100 app.requests=100 app.busy=2 app.waiting=2");
+    tell(&scene, "6 load.asked=150 app.requests=150 app.busy=3 app.waiting=1");
+    end(&scene, "nothing; try workers of app: 2 -> 4; kept"); /* ... and the change is no noise */
+}
+
+static void test_few_events(void **state)
+{
+    struct scene scene;
+    (void)state;
+
+    begin(&scene, POOL, false); /* 100 answers take 33 s */
+    tell(&scene, "33 load.asked=3 app.requests=3 app.busy=2 app.waiting=10");
+    assert_string_equal(scene.decided, "");
+    tell(&scene, "1 load.asked=3 app.requests=3 app.busy=2 app.waiting=10");
+    end(&scene, "try workers of app: 2 -> 8");
+    begin(&scene, POOL, false); /* nothing is left to judge by: undone after four windows */
+    tell(&scene, "5 " FULL);
+    tell(&scene, "22 app.busy=2");
+    end(&scene, "try workers of app: 2 -> 8; undone");
+}
+
+static void test_limit(void **state)
+{
+    struct scene scene;
+    (void)state;
+
+    begin(&scene, TWO GOAL WORKER "workers of other from 1 to 4 by /bin/w {}\nlimit 30s\n", false);
+    tell(&scene, "5 " FULL " other.requests=100 other.busy=1 other.waiting=2");
+    assert_int_equal(scene.acted, 5);
+    tell(&scene, "6 load.asked=200 app.requests=200 app.busy=4 other.requests=200 other.busy=1 "
+                 "other.waiting=2");
+    tell(&scene, "24 load.asked=200 app.requests=200 app.busy=4 other.requests=200 other.busy=1 "
+                 "other.waiting=2");
+    assert_int_equal(scene.acts, 1);
+    tell(&scene, "1 load.asked=200 app.requests=200 app.busy=4 other.requests=200 other.busy=1 "
+                 "other.waiting=2");
+    end(&scene, "try workers of app: 2 -> 8; kept; try workers of other: 1 -> 3");
+}
+
+static void test_dry(void **state)
+{
+    struct scene scene;
+    (void)state;
+
+    begin(&scene, POOL, true);
+    tell(&scene, "20 " FULL);
+    assert_int_equal(scene.acts, 0);
+    end(&scene, "would workers of app: 2 -> 8; nothing");
+}
+
+static void test_fails(void **state)
+{
+    struct scene scene;
+    (void)state;
+
+    begin(&scene, POOL, false);
+    scene.fails = true;
+    tell(&scene, "5 " FULL);
+    assert_string_equal(scene.last.reason, "it is broken");
+    tell(&scene, "15 " FULL);
+    assert_int_equal(scene.acts, 1);
+    end(&scene, "try workers of app: 2 -> 8; failed; nothing");
+    begin(&scene, TWO GOAL "weight of app up to 16\n", false); /* then it stands as at first */
+    tell(&scene, "5 load.asked=200 load.outstanding=4 app.no_cpu=0.5 app.cpu=1");
+    tell(&scene, "6 load.asked=300 load.outstanding=4 app.no_cpu=0.4 app.cpu=1");
+    scene.fails = true;
+    tell(&scene, "5 load.asked=300 load.outstanding=4 app.no_cpu=0.4 app.cpu=1");
+    scene.fails = false;
+    tell(&scene, "40 load.asked=200 load.outstanding=4 app.no_cpu=0.5 app.cpu=1");
+    end(&scene, "try weight of app: 1 times -> 4 times; kept; try weight of app: 4 times -> 16 "
+                "times; failed; nothing; "
+                "try weight of app: 1 times -> 4 times");
+}
+
+#define SHARES TWO GOAL "shares of app other by /bin/s {}\n"
+
+static void test_shares(void **state)
+{
+    struct scene scene;
+    (void)state;
+
+    begin(&scene, SHARES, false); /* 10 and 50 ms */
+    tell(&scene, "5 load.asked=200 load.outstanding=6 app.requests=100 app.busy=1 "
+                 "other.requests=100 other.busy=4 other.waiting=1");
+    /* 6 of 6 s are theirs, of which nine tenths are believed: 1 / (0.1 + 0.9 * 16.8 / 30) */
+    assert_true(fabs(scene.last.predicted - 0.656) < 0.01);
+    tell(&scene, "6 load.asked=300 load.outstanding=6 app.requests=249 app.busy=2.49 "
+                 "other.requests=51 other.busy=2.55");
+    tell(&scene, "10 load.asked=300 load.outstanding=6 app.requests=249 app.busy=2.49 "
+                 "other.requests=51 other.busy=2.55");
+    end(&scene, "try shares of app other: 50% 50% -> 83% 17%; kept; nothing");
+    begin(&scene, SHARES, false); /* 10 and 11 ms are no reason */
+    tell(&scene, "10 load.asked=200 load.outstanding=3 app.requests=100 app.busy=1 "
+                 "other.requests=100 other.busy=1.1");
+    end(&scene, "nothing");
+    begin(
+        &scene, SHARES,
+        false); /* one that is very slow keeps a little, so that it is seen when it is not any more */
+    tell(&scene, "5 load.asked=200 load.outstanding=99 app.requests=100 app.busy=0.1 "
+                 "other.requests=100 other.busy=90");
+    end(&scene, "try shares of app other: 50% 50% -> 95% 5%");
+    begin(&scene, SHARES, false); /* of one, nothing is known */
+    tell(&scene, "10 load.asked=200 load.outstanding=99 app.requests=100 app.busy=0.1");
+    end(&scene, "nothing");
+}
+
+static void test_weight(void **state)
+{
+    struct scene scene;
+    (void)state;
+
+    begin(&scene, TWO GOAL "weight of app up to 10\n", false);
+    tell(&scene, "5 load.asked=200 load.outstanding=4 app.no_cpu=0.5 app.cpu=1");
+    assert_true(scene.last.at_most && fabs(scene.last.predicted - 0.5) < 0.01);
+    tell(&scene, "6 load.asked=300 load.outstanding=4 app.no_cpu=1 app.cpu=2");
+    tell(&scene, "5 load.asked=300 load.outstanding=4 app.no_cpu=1 app.cpu=2");
+    tell(&scene, "6 load.asked=400 load.outstanding=4 app.no_cpu=1 app.cpu=2");
+    tell(&scene, "20 load.asked=400 load.outstanding=4 app.no_cpu=1 app.cpu=2");
+    end(&scene, "try weight of app: 1 times -> 4 times; kept; try weight of app: 4 times -> 10 "
+                "times; kept; nothing");
+}
+
+static void test_cpus(void **state)
+{
+    struct scene scene;
+    (void)state;
+
+    begin(&scene, TWO GOAL "cpus of load app\n", false);
+    tell(&scene,
+         "5 load.asked=200 load.outstanding=2 load>app=400,1000 app>load=400,1000 app.cpu=0.5");
+    end(&scene, "try cpus of load app: any CPU -> CPU 0-3");
+    begin(&scene, TWO GOAL "cpus of load app\n", false); /* more than the largest set has */
+    tell(&scene, "5 load.asked=200 load.outstanding=2 load>app=400,1000 app.cpu=3.5");
+    end(&scene, "nothing");
+    begin(&scene, TWO GOAL "cpus of load app\n", false); /* they do not talk */
+    tell(&scene, "5 load.asked=200 load.outstanding=2 app.no_cpu=1");
+    end(&scene, "nothing");
+}
+
+/* A stage of a pipeline answers nothing: it works while it does not wait for messages. */
+static void test_pipeline(void **state)
+{
+    struct scene scene;
+    (void)state;
+
+    begin(&scene, TWO "goal received messages/s of load\nworkers of app from 1 to 4 by /bin/w {}\n",
+          false);
+    tell(&scene, "5 load.received=100 app.threads=1 app.idle=0.02 app.waiting=9");
+    end(&scene, "try workers of app: 1 -> 4");
+    begin(&scene, TWO "goal received messages/s of load\nworkers of app from 1 to 4 by /bin/w {}\n",
+          false);
+    tell(&scene, "5 load.received=100 app.threads=1 app.idle=0.6 app.waiting=0");
+    end(&scene, "nothing");
+}
+
+static void test_cpu_lists(void **state)
+{
+    char text[64];
+    cpu_set_t set;
+    (void)state;
+
+    assert_true(steer_cpus_parse("0-3,8\n", &set));
+    assert_int_equal(CPU_COUNT(&set), 5);
+    steer_cpus_text(&set, text, sizeof(text));
+    assert_string_equal(text, "0-3,8");
+    assert_false(steer_cpus_parse("", &set));
+    assert_false(steer_cpus_parse("3-1", &set));
+    assert_false(steer_cpus_parse("0x", &set));
+    assert_false(steer_cpus_parse("99999", &set));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_policy),     cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_pool),       cmocka_unit_test(test_cpus_limit_workers),
+        cmocka_unit_test(test_undone),     cmocka_unit_test(test_worse),
+        cmocka_unit_test(test_noise),      cmocka_unit_test(test_changed_load),
+        cmocka_unit_test(test_few_events), cmocka_unit_test(test_limit),
+        cmocka_unit_test(test_dry),        cmocka_unit_test(test_fails),
+        cmocka_unit_test(test_shares),     cmocka_unit_test(test_weight),
+        cmocka_unit_test(test_cpus),       cmocka_unit_test(test_pipeline),
+        cmocka_unit_test(test_cpu_lists),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
