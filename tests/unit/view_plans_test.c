@@ -580,9 +580,81 @@ static void every_plan_gives_the_same_answers(void **state)
     }
 }
 
+/* ---- an instance that is probed again while an answer is on its way ---- */
+
+struct probing {
+    uint32_t probe; /* number of the latest */
+    bool active;
+};
+
+static void note_probe(void *context, uint32_t entity, uint32_t number)
+{
+    (void)entity;
+    ((struct probing *)context)->probe = number;
+}
+
+static void note_release(void *context, uint32_t entity)
+{
+    (void)context;
+    (void)entity;
+}
+
+static void note_change(void *context, bool active, bool edge, uint64_t time,
+                        const struct view_value *targets)
+{
+    (void)edge;
+    (void)time;
+    (void)targets;
+    ((struct probing *)context)->active = active;
+}
+
+static struct view_value look_number(void *context, uint32_t reference)
+{
+    (void)reference;
+    return (struct view_value){.kind = VIEW_IS_NUMBER, .number = *(const double *)context};
+}
+
+static void take(struct view_monitor *monitor, uint32_t entity, uint64_t time, uint32_t probe,
+                 double value)
+{
+    assert_int_equal(0, view_monitor_record(monitor, entity, time, probe, look_number, &value));
+}
+
+static void an_answer_to_an_earlier_probe_does_not_count(void **state)
+{
+    static const char text[] = "VIEW DEF V (a: 1) ACTIVE WHEN Q[1].a0 > 0 AND Q[2].a0 > 0; "
+                               "END VIEW DEF";
+    const struct view_plan plan = {.parts = {[1] = {.collection = VIEW_PROBED}},
+                                   .top = VIEW_IN_CENTRAL};
+    struct probing probing = {0};
+    const struct view_monitor_calls calls = {&probing, note_probe, note_release, note_change};
+    struct view_conditions conditions;
+    struct problem problem = {""};
+    struct view_file *file;
+
+    (void)state;
+    assert_int_equal(0, view_parse("probed", text, sizeof(text) - 1, &file, &problem));
+    assert_int_equal(0, view_conditions_make(&file->views[0], &conditions, &problem));
+    struct view_monitor *monitor = view_monitor_new(&conditions, &plan, &calls);
+    take(monitor, 0, 1, 0, 1);
+    uint32_t first = probing.probe;
+    assert_int_not_equal(0, first);
+    take(monitor, 0, 2, 0, 0);
+    take(monitor, 0, 3, 0, 1);
+    assert_int_not_equal(first, probing.probe);
+    take(monitor, 1, 2, first, 1);
+    assert_false(probing.active);
+    take(monitor, 1, 4, probing.probe, 1);
+    assert_true(probing.active);
+    view_monitor_free(monitor);
+    view_conditions_done(&conditions);
+    view_file_free(file);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_answer_to_an_earlier_probe_does_not_count),
         cmocka_unit_test(every_plan_gives_the_same_answers),
     };
 
