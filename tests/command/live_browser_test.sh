@@ -51,7 +51,7 @@ export HOME
 unset XDG_STATE_HOME
 called=shown-$$
 cp "$build/tests/programs/queue-manager" "$scratch/$called"
-cat > full.view << 'END'
+cat > full.view << 'EOF_'
 ATTRIBUTE DEFINITION FOR OBJECT Queue
     size: queue.q_size;
     AT "queue_changed";
@@ -61,7 +61,7 @@ VIEW DEF Full (size: Queue.size)
     CORRECT TO WITHIN 600 S;
     NOTIFY COMMAND "cat >> commanded" WITHIN 600 MS;
 END VIEW DEF
-END
+EOF_
 mkfifo orders
 "$dpm" run --meter ptrace -o views.trace -- "./$called" --log log < orders > run.out 2> run.err &
 run=$!

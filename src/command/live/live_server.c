@@ -276,6 +276,8 @@ static enum MHD_Result answer_page(struct live_server *server, struct MHD_Connec
         return send_document(server, connection, redeems);
     if (strcmp(url, "/snapshot.json") == 0)
         return send_latest(server, connection);
+    if (strcmp(url, "/why") == 0 && strcmp(method, MHD_HTTP_METHOD_GET) != 0)
+        return live_send_text(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "Send GET.\n");
     if (strcmp(url, "/why") == 0)
         return live_question_answer(server, connection, state);
     *state = server; /* it is a stream */

@@ -153,8 +153,7 @@ int live_views_descriptor(const struct live_views *views)
 static bool is_known(const struct live_views *views, const char *name)
 {
     for (size_t i = 0; i < MONITORS_MOST; i++)
-        if (views->seen[i] != NULL && views->seen[i]->socket >= 0 &&
-            strcmp(views->seen[i]->name, name) == 0)
+        if (views->seen[i] != NULL && strcmp(views->seen[i]->name, name) == 0)
             return true;
     return false;
 }

@@ -92,7 +92,7 @@ class Matrix {
         if (all > shown)
             notes.push(`${countText(all - shown)} of ${countText(all)} are not shown: group them, or find one.`);
         if (pairs > 0)
-            notes.push(`${countText(pairs)} pairs with fewer messages are left out of this moment${app.group > 0 ? ", also of the sums (≥)" : ""}.`);
+            notes.push(`${countText(pairs)} pairs with fewer messages are left out of this moment${this.app.group > 0 ? ", also of the sums (≥)" : ""}.`);
         document.getElementById("matrix-note").textContent = notes.join(" ");
     }
 

@@ -196,7 +196,7 @@ class Spots {
         box.second.setAttribute("y", 31);
         const text = name === "others" ? "others" : this.app.nameOf(name);
         box.group.dataset.name = text;
-        box.first.textContent = shortName(text, 23);
+        box.first.textContent = shortName(text, 21);
         if (name !== "others") {
             box.group.classList.toggle("outside-box", this.app.moments.outside.has(name));
             box.group.addEventListener("click", () => this.app.choose({from: name}));
