@@ -262,7 +262,10 @@ static const char *correct_word(const struct view *view, const struct view_plan 
         return "impossible";
     if (plan == NULL)
         return NULL;
-    return listing->in_order || listing->delay <= view->correct ? "kept" : "doubtful";
+    /* those of one instance are of one moment, and so are those that are compared in the order of their times */
+    return view->entity_count == 1 || listing->in_order || listing->delay <= view->correct
+               ? "kept"
+               : "doubtful";
 }
 
 static json_t *view_json(const struct view_states *states, size_t number, size_t *left)

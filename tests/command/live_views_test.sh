@@ -9,7 +9,8 @@ tests=$(cd "$(dirname "$0")" && pwd)
 need_meter
 need_programs curl jq python3
 HOME=$scratch
-export HOME
+TMPDIR=$scratch
+export HOME TMPDIR
 unset XDG_STATE_HOME
 called=strip-$$ # programs are found by name, and this test may run twice at once
 cp "$build/tests/programs/queue-manager" "$scratch/$called"
@@ -95,6 +96,21 @@ sed -n 's/^data: \(.*"time".*\)/\1/p' events > snapshots
 changes=$(jq -s -r '[.[].views[0].changes[] | select(.view == "Full" and .change == "active")] |
     "\(length) \([.[] | select(.notified)] | length)"' snapshots)
 check_equal "... no change was missed" 0 "$(jq -s '[.[].views[0].missed] | add' snapshots)"
+
+# ---- why, of a process that is metered ----
+
+if long_ones; then
+    curl -s -m 300 -b cookies -o answer -w '%{http_code}' "$site/why?from=0&to=1000000000&pid=$program" > code &
+    asked=$!
+    for count in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do # it does something in the ten seconds that are recorded
+        order "+ $((count % 2))"
+        sleep 1
+    done
+    wait $asked
+    check_equal "the next ten seconds are recorded, for an answer" 200 "$(cat code)"
+    check "... which is that of dpm why" grep -q 'SHARE' answer
+    check_equal "... and nothing is left of them" "" "$(find "$scratch" -name 'dpm-why*')"
+fi
 
 # ---- dpm top ----
 

@@ -19,10 +19,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define TEXT_MOST      262144       /* bytes of an answer */
-#define PATIENCE       60000000000u /* ns for an answer, without the recording */
-#define WORDS_MOST     300          /* of a command: traces are of at most 256 machines */
-#define VARIABLES_MOST 1000         /* of the environment */
+#define TEXT_MOST      262144        /* bytes of an answer */
+#define PATIENCE       120000000000u /* ns for the recording, and for the answer */
+#define WORDS_MOST     300           /* of a command: traces are of at most 256 machines */
+#define VARIABLES_MOST 1000          /* of the environment */
 #define RECORDED       "10s"
 #define COLUMNS        "COLUMNS=100"
 
@@ -106,8 +106,8 @@ int live_why_traces(struct live_why *why, char *const *traces, size_t count)
 
 /* ---- children ---- */
 
-/* Its words stand in `words`. It gets neither our signals nor our terminal. Returns the end from which its output is read. */
-static int start(struct live_why *why, char *const *words)
+/* Its words stand in `words`. It gets neither our signals nor our terminal; one that only reads traces goes behind what is metered. Returns the end from which its output is read. */
+static int start(struct live_why *why, char *const *words, bool is_reader)
 {
     posix_spawn_file_actions_t files;
     posix_spawnattr_t attributes;
@@ -137,8 +137,8 @@ static int start(struct live_why *why, char *const *words)
                                         environment);
     if (error != 0)
         why->child = 0;
-    else
-        (void)setpriority(PRIO_PROCESS, (id_t)why->child, 10); /* what is metered goes first */
+    else if (is_reader)
+        (void)setpriority(PRIO_PROCESS, (id_t)why->child, 10);
     pthread_mutex_unlock(&why->mutex);
     posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&files);
@@ -149,9 +149,9 @@ static int start(struct live_why *why, char *const *words)
 }
 
 /* Reads what it prints, until it ends, the time is over, or there is too much of it. */
-static size_t read_output(int file, char *text, uint64_t patience)
+static void read_output(int file, char *text)
 {
-    uint64_t end = clock_now(CLOCK_MONOTONIC) + patience, now;
+    uint64_t end = clock_now(CLOCK_MONOTONIC) + PATIENCE, now;
     struct pollfd ready = {.fd = file, .events = POLLIN};
     size_t size = 0;
 
@@ -159,24 +159,23 @@ static size_t read_output(int file, char *text, uint64_t patience)
         if (poll(&ready, 1, poll_timeout(end, now)) <= 0)
             continue;
         ssize_t got = read(file, text + size, TEXT_MOST - size);
-        if (got <= 0 && errno != EINTR)
+        if (got == 0 || (got < 0 && errno != EINTR))
             break;
         size += got > 0 ? (size_t)got : 0;
     }
     text[size] = '\0';
-    return size;
 }
 
 /* Runs it. Returns its exit status, or a negative errno; `text`, of TEXT_MOST + 1 bytes, gets what it prints. */
-static int run(struct live_why *why, char *const *words, uint64_t patience, char *text)
+static int run(struct live_why *why, char *const *words, bool is_reader, char *text)
 {
-    int file = start(why, words), status = 0;
+    int file = start(why, words, is_reader), status = 0;
 
     if (file < 0) {
         snprintf(text, TEXT_MOST, "dpm cannot be started: %s\n", strerror(-file));
         return file;
     }
-    (void)read_output(file, text, patience);
+    read_output(file, text);
     close(file);
     (void)kill(why->child, SIGTERM); /* if it has not ended yet */
     pid_t child = why->child;
@@ -198,7 +197,7 @@ static int record(struct live_why *why, char *trace, char *text)
 
     for (const char *const *at = why->chosen; *at != NULL && count + 1 < WORDS_MOST; at++)
         words[count++] = (char *)(uintptr_t)*at;
-    return run(why, words, PATIENCE, text);
+    return run(why, words, false, text);
 }
 
 static int explain(struct live_why *why, char *const *traces, size_t trace_count, char *text)
@@ -222,7 +221,7 @@ static int explain(struct live_why *why, char *const *traces, size_t trace_count
     words[count++] = "--";
     for (size_t i = 0; i < trace_count && count + 1 < WORDS_MOST; i++)
         words[count++] = traces[i];
-    return run(why, words, PATIENCE, text);
+    return run(why, words, true, text);
 }
 
 static void explain_recorded(struct live_why *why, char *text)
