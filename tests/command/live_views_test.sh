@@ -108,7 +108,7 @@ if long_ones; then
     done
     wait $asked
     check_equal "the next ten seconds are recorded, for an answer" 200 "$(cat code)"
-    check "... which is that of dpm why" grep -q 'SHARE' answer
+    check "... which is that of dpm why" grep -Eq 'SHARE|What threads' answer
     check_equal "... and nothing is left of them" "" "$(find "$scratch" -name 'dpm-why*')"
 fi
 
