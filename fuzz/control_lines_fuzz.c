@@ -6,6 +6,7 @@
 #include "fuzz.h"
 #include "monitor/central.h"
 #include "monitor/control_lines.h"
+#include "strips/strips.h"
 
 #include <jansson.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 struct client {
     size_t lines, answers, asked;
     struct control_lines *control;
+    struct strips *strips;
 };
 
 static void take_answer(void *context, uint64_t number, const char *text)
@@ -23,6 +25,9 @@ static void take_answer(void *context, uint64_t number, const char *text)
     PROMISE(number == 1 && json_is_object(answer));
     PROMISE((json_object_get(answer, "result") != NULL) !=
             json_is_string(json_object_get(answer, "error")));
+    /* the state of views is what displays take */
+    if (json_object_get(json_object_get(answer, "result"), "changes") != NULL)
+        PROMISE(strips_take(client->strips, text, strlen(text)) >= 0);
     client->answers++;
     json_decref(answer);
 }
@@ -37,8 +42,10 @@ static void answered(void *context, uint64_t question, const struct view_value *
 
 static void changed(void *context, const struct view_change *change)
 {
-    (void)context;
-    (void)change;
+    struct client *client = context;
+
+    if (client->control != NULL)
+        control_lines_changed(client->control, change);
 }
 
 static void note(void *context, const char *line)
@@ -83,7 +90,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
         "VIEW DEF Long (size: Queue.size) ACTIVE WHEN Queue.size > 15 AND Queue.size < 99; END "
         "VIEW DEF "
         "VIEW DEF Busy (cpu: process[*].cpu) ACTIVE WHEN process[*].cpu > 0.5; END VIEW DEF";
-    struct client client = {0};
+    struct client client = {.strips = strips_new("input")};
     const struct control_lines_calls calls = {&client, take_answer};
     struct view_file *file = NULL;
     struct view_costs costs;
@@ -104,7 +111,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     /* the instance ends: all that wait are answered */
     central_lost(monitor_central(monitor), 0);
     PROMISE(client.answers == client.lines);
-    control_lines_free(client.control);
+    struct control_lines *control = client.control;
+    client.control = NULL; /* rows end with the monitor */
+    control_lines_free(control);
+    strips_free(client.strips);
     monitor_free(monitor);
     view_file_free(file);
     view_costs_done(&costs);
@@ -114,7 +124,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 size_t fuzz_example(uint8_t *bytes, size_t room)
 {
     static const char example[] =
-        "{\"id\": 1, \"method\": \"views\"}\n{\"method\": \"counts\", \"id\": [1]}\n"
+        "{\"id\": 1, \"method\": \"views\"}\n{\"id\": 1, \"method\": \"state\", "
+        "\"params\": {\"since\": 0}}\n{\"method\": \"counts\", \"id\": [1]}\n"
         "{\"id\": 2, \"method\": \"threshold\", \"params\": {\"view\": \"Long\", \"constant\": 1, "
         "\"value\": 20}}\n"
         "{\"id\": 3, \"method\": \"sensor\", \"params\": {\"view\": \"Busy\", \"on\": false}}\n"

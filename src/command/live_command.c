@@ -2,10 +2,14 @@
 /* live_command.c: `dpm live`: a page and metrics of what is recorded, over HTTP. See dpm-live(1). */
 #include "command/live/live_operand.h"
 #include "command/live/live_server.h"
+#include "command/live/live_views.h"
+#include "command/live/live_why.h"
+#include "show/text/json.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
 #include <getopt.h>
+#include <limits.h>
 #include <netinet/in.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -16,13 +20,18 @@
 #define DEFAULT_INTERVAL 1000000000u /* ns */
 #define DEFAULT_PORT     9465
 
+#define CHOSEN_MOST 200
+
 struct live_command_options {
     struct live_operand operand;
     uint64_t interval; /* ns */
     uint64_t port;
     uint64_t pace; /* of finished traces */
     bool no_page;
-    const char *listen, *token; /* NULL: this machine only */
+    const char *listen, *token;          /* NULL: this machine only */
+    const char *monitor;                 /* whose views are shown; NULL: those of this user */
+    const char *chosen[CHOSEN_MOST + 2]; /* processes, as options of dpm acquire */
+    size_t chosen_count;
 };
 
 /* ---- addresses ---- */
@@ -65,6 +74,21 @@ static void address_text(const union address *address, char text[INET6_ADDRSTRLE
     snprintf(text, INET6_ADDRSTRLEN + 2, six ? "[%s]" : "%s", plain);
 }
 
+static bool is_any(const union address *address)
+{
+    return address->any.sa_family == AF_INET ? address->four.sin_addr.s_addr == htonl(INADDR_ANY)
+                                             : IN6_IS_ADDR_UNSPECIFIED(&address->six.sin6_addr);
+}
+
+/* As readers elsewhere may call it: nothing can be reached at 0.0.0.0. */
+static void name_host(const union address *address, const char *where, char host[HOST_NAME_MAX + 1])
+{
+    snprintf(host, HOST_NAME_MAX + 1, "%s", where);
+    if (is_any(address) && gethostname(host, HOST_NAME_MAX + 1) < 0)
+        snprintf(host, HOST_NAME_MAX + 1, "localhost");
+    host[HOST_NAME_MAX] = '\0';
+}
+
 static bool is_loopback(const union address *address)
 {
     return address->any.sa_family == AF_INET ? ntohl(address->four.sin_addr.s_addr) >> 24 == 127
@@ -76,7 +100,9 @@ static bool is_loopback(const union address *address)
 struct serving {
     const struct live_command_options *options;
     struct live_server *server;
-    char url[INET6_ADDRSTRLEN + 32]; /* "http://127.0.0.1:9465" */
+    struct live_views *views;
+    struct live_why *why;
+    char url[HOST_NAME_MAX + 32]; /* "http://127.0.0.1:9465" */
 };
 
 static void say_line(const char *line, void *context)
@@ -113,7 +139,23 @@ static int publish(const struct live_feed *feed, struct live_server *server)
     return result == 0 ? publish_as(feed, LIVE_TEXT, server) : result;
 }
 
-static int add_snapshot(const struct live_feed *feed, struct live_server *server)
+/* Adds `views` to the object that was printed, before its end: "}\n". */
+static int print_views(struct live_views *views, FILE *memory)
+{
+    json_t *json = live_views_json(views);
+
+    if (json == NULL || fseek(memory, -2, SEEK_CUR) < 0) {
+        json_decref(json);
+        return -ENOMEM;
+    }
+    fputs(", \"views\": ", memory);
+    int result = json_print(json, JSON_COMPACT, memory);
+    fputs("}\n", memory);
+    return result;
+}
+
+static int add_snapshot(const struct live_feed *feed, struct live_views *views,
+                        struct live_server *server)
 {
     const struct live_snapshot *snapshot = live_snapshot(feed->live, 0);
     char *text = NULL;
@@ -123,6 +165,8 @@ static int add_snapshot(const struct live_feed *feed, struct live_server *server
     if (memory == NULL)
         return -ENOMEM;
     int result = show_live_json(snapshot, 0, false, memory);
+    if (result == 0)
+        result = print_views(views, memory);
     if (fclose(memory) != 0)
         result = -ENOMEM;
     if (result == 0)
@@ -143,6 +187,13 @@ static void say_page(const struct serving *serving)
     explicit_bzero(token, sizeof(token));
 }
 
+/* Those that dpm why reads: others may have joined. */
+static void name_traces(const struct live_feed *feed, const struct serving *serving)
+{
+    if (serving->options->operand.reads_traces)
+        (void)live_why_traces(serving->why, feed->names, feed->origins);
+}
+
 static bool told_to_end(int signals)
 {
     struct signalfd_siginfo info;
@@ -155,19 +206,25 @@ static int serve(struct live_feed *feed, const struct serving *serving, int sign
                  struct problem *problem)
 {
     struct live_server *server = serving->server;
-    struct pollfd file = {.fd = signals, .events = POLLIN};
+    struct pollfd files[] = {{.fd = signals, .events = POLLIN},
+                             {.fd = live_views_descriptor(serving->views), .events = POLLIN}};
     int result = 0;
 
+    name_traces(feed, serving);
     while (result >= 0) {
         bool ended = feed->ended;
-        live_feed_wait(feed, &file, 1,
+        live_feed_wait(feed, files, ARRAY_SIZE(files),
                        ended ? clock_now(CLOCK_MONOTONIC) + feed->options.interval : UINT64_MAX);
-        if ((file.revents & POLLIN) != 0 && told_to_end(signals))
+        if ((files[0].revents & POLLIN) != 0 && told_to_end(signals))
             return 0;
         say_page(serving);
+        name_traces(feed, serving);
         result = live_feed_step(feed, problem);
+        live_views_step(serving->views);
+        if (result > 0)
+            live_views_tick(serving->views);
         if (result > 0 && !serving->options->no_page && live_feed_is_current(feed) &&
-            add_snapshot(feed, server) < 0)
+            add_snapshot(feed, serving->views, server) < 0)
             result = problem_set(problem, -ENOMEM, "out of memory for the page");
         if ((result > 0 || ended) && live_feed_is_current(feed) && publish(feed, server) < 0)
             result = problem_set(problem, -ENOMEM, "out of memory for the metrics");
@@ -184,7 +241,8 @@ static char *about_text(const struct live_command_options *options, const struct
     if (memory == NULL)
         return NULL;
     int result = show_live_about(options->operand.subject, options->interval,
-                                 feed->kind == FEED_FINISHED ? (double)options->pace : 0, memory);
+                                 feed->kind == FEED_FINISHED ? (double)options->pace : 0,
+                                 options->operand.reads_traces ? "trace" : "record", memory);
     if (fclose(memory) == 0 && result == 0)
         return text;
     free(text);
@@ -194,7 +252,7 @@ static char *about_text(const struct live_command_options *options, const struct
 static int start(struct serving *serving, const struct live_feed *feed, struct problem *problem)
 {
     const struct live_command_options *options = serving->options;
-    char token[LIVE_TOKEN_SIZE], where[INET6_ADDRSTRLEN + 2];
+    char token[LIVE_TOKEN_SIZE], where[INET6_ADDRSTRLEN + 2], host[HOST_NAME_MAX + 1];
     union address address;
     uint16_t port = 0;
     int result = 0;
@@ -210,14 +268,23 @@ static int start(struct serving *serving, const struct live_feed *feed, struct p
         const struct live_server_options server = {.address = &address.any,
                                                    .name = where,
                                                    .token = options->token == NULL ? NULL : token,
-                                                   .about = about};
+                                                   .about = about,
+                                                   .why = serving->why};
         result = live_server_start(&server, &serving->server, &port, problem);
     }
     explicit_bzero(token, sizeof(token));
     free(about);
     if (result < 0)
         return result;
-    snprintf(serving->url, sizeof(serving->url), "http://%s:%u", where, port);
+    name_host(&address, where, host);
+    snprintf(serving->url, sizeof(serving->url), "http://%s:%u", host, port);
+    if (!is_loopback(&address))
+        command_say(
+            "listening at %s: %s; nothing is encrypted, so the network on the way can read tokens "
+            "and figures",
+            where,
+            is_any(&address) ? "all addresses of this machine"
+                             : "an address that others may reach");
     say_page(serving);
     command_say("metrics of %s: %s/metrics%s", options->operand.subject, serving->url,
                 options->token == NULL ? "" : ", with the token");
@@ -240,11 +307,21 @@ static int live(const struct live_command_options *options, int signals)
     live_operand_feed(&options->operand, &wish);
     wish.acquiring.say = say_line;
     result = live_feed_open(&feed, &wish, &problem);
+    bool plays = feed.kind == FEED_FINISHED && !live_feed_records(&feed);
+    if (result >= 0) /* views are of now: none are shown beside a trace that is played */
+        result = live_views_new(plays || options->no_page ? "none" : options->monitor,
+                                options->interval, &serving.views, &problem);
+    if (result >= 0 &&
+        live_why_new(options->operand.reads_traces ? NULL : options->chosen, &serving.why) < 0)
+        result = problem_set(&problem, -ENOMEM, "out of memory");
     if (result >= 0)
         result = start(&serving, &feed, &problem);
     if (result >= 0)
         result = serve(&feed, &serving, signals, &problem);
+    live_why_end(serving.why); /* before: no connection of the server may sleep */
     live_server_stop(serving.server);
+    live_why_free(serving.why);
+    live_views_free(serving.views);
     live_feed_close(&feed);
     return result < 0 ? command_error("%s", problem.text) : EXIT_SUCCESS;
 }
@@ -255,6 +332,7 @@ enum {
     OPTION_NAME = OPTION_HELP + 1,
     OPTION_INTERVAL,
     OPTION_LISTEN,
+    OPTION_MONITOR,
     OPTION_NO_PAGE,
     OPTION_PORT,
     OPTION_PACE,
@@ -273,23 +351,39 @@ static const struct command_option live_options[] = {
      OPTION_TOKEN,
      {"FILE", ARGUMENT_FILE},
      "readers must show the token in FILE, of mode 0600: Authorization: Bearer TOKEN"},
+    {"monitor",
+     OPTION_MONITOR,
+     {"SOCKET", ARGUMENT_FILE},
+     "show the views of this dpm view run --control SOCKET; none (all of this user)"},
     {"no-page", OPTION_NO_PAGE, {0}, "only metrics: no page, and no address of it"},
     {"pace", OPTION_PACE, {"N"}, "play a finished trace N times as fast, 1 to 100 (1)"},
     {"interval", OPTION_INTERVAL, {"TIME"}, "new figures every TIME, at least 100ms (1s)"},
     {0},
 };
 
+static int take_process(const char *option, struct live_command_options *options)
+{
+    if (options->chosen_count + 2 > CHOSEN_MOST)
+        return command_usage_error("live", "give at most %d processes", CHOSEN_MOST / 2);
+    options->chosen[options->chosen_count++] = option;
+    options->chosen[options->chosen_count++] = optarg;
+    return live_operand_take("live", strcmp(option, "--name") == 0, &options->operand);
+}
+
 static int take_option(int option, struct live_command_options *options)
 {
     switch (option) {
     case 'p':
-        return live_operand_take("live", false, &options->operand);
+        return take_process("--pid", options);
     case OPTION_NAME:
-        return live_operand_take("live", true, &options->operand);
+        return take_process("--name", options);
     case OPTION_PORT:
         return option_number("live", "port", 0, UINT16_MAX, &options->port);
     case OPTION_LISTEN:
         options->listen = optarg;
+        return -1;
+    case OPTION_MONITOR:
+        options->monitor = optarg;
         return -1;
     case OPTION_NO_PAGE:
         options->no_page = true;
@@ -338,6 +432,8 @@ static int command_live(int argc, char **argv)
         status = check(&options);
     if (status < 0)
         status = live_operand_done("live", argc, argv, optind, &options.operand);
+    if (options.operand.all)
+        options.chosen[options.chosen_count++] = "--all";
     if (status < 0) {
         int signals = recording_signals(&old_mask);
         signal(SIGPIPE, SIG_IGN);

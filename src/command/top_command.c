@@ -2,6 +2,7 @@
 /* top_command.c: `dpm top`: what processes do and wait for, now. See dpm-top(1). */
 #include "command/live/live_operand.h"
 #include "command/live/top_screen.h"
+#include "command/live/top_views.h"
 #include "show/show.h"
 #include "show/text/terminal.h"
 
@@ -22,6 +23,7 @@ struct top_options {
     double pace;
     uint64_t count; /* snapshots; 0: any */
     unsigned view;
+    const char *monitor; /* whose views are shown; NULL: those of this user */
 };
 
 static void say_nothing(const char *line, void *context)
@@ -50,6 +52,15 @@ static bool told_to_end(int signals)
     return read(signals, &info, sizeof(info)) == sizeof(info) && info.ssi_signo != SIGCHLD;
 }
 
+/* Views are of now: none are shown beside a trace that is played. */
+static int open_views(const struct top_options *options, const struct live_feed *feed,
+                      struct live_views **ret_views, struct problem *problem)
+{
+    bool plays = feed->kind == FEED_FINISHED && !live_feed_records(feed);
+
+    return live_views_new(plays ? "none" : options->monitor, options->interval, ret_views, problem);
+}
+
 /* ---- on a terminal ---- */
 
 static bool is_gone(const struct pollfd *terminal)
@@ -61,7 +72,8 @@ static int show(struct top_screen *screen, struct live_feed *feed, int signals,
                 struct problem *problem)
 {
     struct pollfd files[] = {{.fd = signals, .events = POLLIN},
-                             {.fd = STDIN_FILENO, .events = POLLIN}};
+                             {.fd = STDIN_FILENO, .events = POLLIN},
+                             {.fd = live_views_descriptor(screen->views), .events = POLLIN}};
 
     while (!screen->ends) {
         live_feed_wait(feed, files, ARRAY_SIZE(files), UINT64_MAX);
@@ -70,6 +82,9 @@ static int show(struct top_screen *screen, struct live_feed *feed, int signals,
         int result = live_feed_step(feed, problem);
         if (result < 0)
             return result;
+        live_views_step(screen->views);
+        if (result > 0)
+            live_views_tick(screen->views);
         screen->changed |= result > 0 && screen->look.back == 0;
         if (top_screen_keys(screen) < 0)
             return problem_set(problem, -ENOMEM, "out of memory");
@@ -99,8 +114,11 @@ static int top_on_terminal(struct top_options *options, int signals)
     wish.say_context = &screen;
     result = live_feed_open(&feed, &wish, &problem);
     if (result >= 0)
+        result = open_views(options, &feed, &screen.views, &problem);
+    if (result >= 0)
         result = show(&screen, &feed, signals, &problem);
     live_feed_close(&feed); /* first of all: nothing stays attached */
+    live_views_free(screen.views);
     top_screen_end(&screen);
     return result < 0 ? command_error("%s", problem.text) : EXIT_SUCCESS;
 }
@@ -127,7 +145,25 @@ static void print_rest(const struct top_look *look, const struct live_snapshot *
                more);
 }
 
-static void print(const struct live_feed *feed, const struct top_look *look, const char *subject)
+static void print_views(const struct live_views *views, size_t width)
+{
+    struct strip_cells cells;
+    char line[TOP_LINE_SIZE], warning[STRIPS_DETAILS_SIZE];
+
+    top_views_heading(width, line);
+    puts(line);
+    for (size_t i = 0; i < TEXT_ROWS && live_views_row(views, i, &cells, NULL); i++) {
+        top_views_line(&cells, width, line);
+        puts(line);
+    }
+    (void)live_views_warning(views, warning);
+    if (warning[0] != '\0')
+        puts(warning);
+    putchar('\n');
+}
+
+static void print(const struct live_feed *feed, const struct top_look *look, const char *subject,
+                  const struct live_views *seen)
 {
     const struct live_snapshot *snapshot = live_snapshot(feed->live, 0);
     const struct live_snapshot *before = live_snapshot(feed->live, 1);
@@ -139,6 +175,10 @@ static void print(const struct live_feed *feed, const struct top_look *look, con
     puts(line);
     top_costs(snapshot, live_feed_records(feed), width, line);
     puts(line);
+    if (look->view == TOP_STRIPS) {
+        print_views(seen, width);
+        return;
+    }
     top_heading(look, width, line);
     puts(line);
     for (size_t i = 0; i < count && i < TEXT_ROWS; i++) {
@@ -150,9 +190,10 @@ static void print(const struct live_feed *feed, const struct top_look *look, con
 }
 
 static int print_all(struct live_feed *feed, const struct top_options *options, int signals,
-                     struct problem *problem)
+                     struct live_views *views, struct problem *problem)
 {
-    struct pollfd file = {.fd = signals, .events = POLLIN};
+    struct pollfd files[] = {{.fd = signals, .events = POLLIN},
+                             {.fd = live_views_descriptor(views), .events = POLLIN}};
     struct top_look look;
     struct live_choice choice;
     uint64_t printed = 0;
@@ -163,14 +204,17 @@ static int print_all(struct live_feed *feed, const struct top_options *options, 
     if (live_choose(feed->live, &choice) < 0)
         return problem_set(problem, -ENOMEM, "out of memory");
     while (!feed->ended && (options->count == 0 || printed < options->count)) {
-        live_feed_wait(feed, &file, 1, UINT64_MAX);
-        if ((file.revents & POLLIN) != 0 && told_to_end(signals))
+        live_feed_wait(feed, files, ARRAY_SIZE(files), UINT64_MAX);
+        if ((files[0].revents & POLLIN) != 0 && told_to_end(signals))
             return 0;
         int result = live_feed_step(feed, problem);
         if (result < 0)
             return result;
+        live_views_step(views);
+        if (result > 0)
+            live_views_tick(views);
         if (result > 0 && !top_is_rest(feed->live))
-            print(feed, &look, options->operand.subject);
+            print(feed, &look, options->operand.subject, views);
         printed += result > 0;
         result = result > 0 ? command_flush_output(problem) : 0;
         if (result < 0)
@@ -185,13 +229,17 @@ static int top_as_text(struct top_options *options, int signals)
     struct live_feed_options wish = {
         .interval = options->interval, .stop = signals, .hides = true, .say = say_line};
     struct live_feed feed;
+    struct live_views *views = NULL;
     struct problem problem;
 
     live_operand_feed(&options->operand, &wish);
     wish.acquiring.say = say_line;
     int result = live_feed_open(&feed, &wish, &problem);
     if (result >= 0)
-        result = print_all(&feed, options, signals, &problem);
+        result = open_views(options, &feed, &views, &problem);
+    if (result >= 0)
+        result = print_all(&feed, options, signals, views, &problem);
+    live_views_free(views);
     live_feed_close(&feed);
     return result < 0 ? command_error("%s", problem.text) : EXIT_SUCCESS;
 }
@@ -203,7 +251,7 @@ static const char *view_word(size_t index)
     return top_view_name((unsigned)index);
 }
 
-enum { OPTION_NAME = OPTION_HELP + 1, OPTION_INTERVAL, OPTION_PACE, OPTION_VIEW };
+enum { OPTION_NAME = OPTION_HELP + 1, OPTION_INTERVAL, OPTION_MONITOR, OPTION_PACE, OPTION_VIEW };
 
 static const struct command_option top_options[] = {
     {"pid", 'p', {"PID", ARGUMENT_PID}, "this process; -p and --name are repeatable"},
@@ -212,7 +260,11 @@ static const struct command_option top_options[] = {
      OPTION_VIEW,
      {"WHAT", ARGUMENT_WORD, view_word},
      "rows at first: processes (default), pairs, connections, requests, programs,\ncontainers, "
-     "machines"},
+     "machines, views"},
+    {"monitor",
+     OPTION_MONITOR,
+     {"SOCKET", ARGUMENT_FILE},
+     "show the views of this dpm view run --control SOCKET; none (all of this user)"},
     {"interval", OPTION_INTERVAL, {"TIME"}, "a new picture every TIME, at least 10ms (1s)"},
     {"pace", OPTION_PACE, {"N"}, "play a finished trace N times as fast, 1 to 100 (1)"},
     {"count", 'n', {"N"}, "without a terminal: end after N pictures"},
@@ -248,6 +300,9 @@ static int take_option(int option, struct top_options *options)
         status = option_word("top", "view", view_word, &word);
         options->view = (unsigned)word;
         return status;
+    case OPTION_MONITOR:
+        options->monitor = optarg;
+        return -1;
     case OPTION_INTERVAL:
         return read_interval(options);
     case OPTION_HELP:

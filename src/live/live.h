@@ -128,7 +128,10 @@ struct live_row {
     uint64_t interval[LIVE_VALUES]; /* LIVE_CORRECTION: int64_t */
 };
 
-/* What a process is called in the table of these groups: "nginx", with several machines "nginx@web1". */
+/* The key of the row of a process's group in the table of these groups; and its name, which is cut: "nginx", with several
+ * machines "nginx@web1". */
+uint64_t live_group_row_key(const struct communication *all,
+                            const struct communication_process *process, enum live_table table);
 void live_group_row_name(const struct communication *all,
                          const struct communication_process *process, enum live_table table,
                          char name[LIVE_NAME_SIZE]);

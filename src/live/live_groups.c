@@ -32,13 +32,19 @@ void live_group_row_name(const struct communication *all,
                                                               : "");
 }
 
+uint64_t live_group_row_key(const struct communication *all,
+                            const struct communication_process *process, enum live_table table)
+{
+    char name[NAME_SIZE] = "";
+
+    name_of(all, process, table, name);
+    return hash_bytes(process->machine + 10, name, strlen(name)) | 1;
+}
+
 static struct live_row *row_of(struct live *live, enum live_table table, uint32_t index)
 {
     const struct communication_process *process = &live->now->processes[index];
-    char name[NAME_SIZE] = "";
-
-    name_of(live->now, process, table, name);
-    uint64_t key = hash_bytes(process->machine + 10, name, strlen(name)) | 1;
+    uint64_t key = live_group_row_key(live->now, process, table);
     struct live_row *row = live_all_add(&live->all[table], key, index);
     if (row != NULL && row->name[0] == '\0') {
         live_group_row_name(live->now, process, table, row->name);

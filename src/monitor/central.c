@@ -245,13 +245,44 @@ void central_answer(struct central *central, uint32_t row, uint32_t entity, uint
     }
 }
 
+/* An entity without which the predicate is not true: one of it that is not there. With OR it need not be. */
+static const struct view_entity *missing_entity(const struct central_row *row)
+{
+    const struct view *view = central_view_of(row);
+
+    for (size_t i = 0; i < view->entity_count; i++)
+        if (row->bound[i] == 0 && row->central->conditions[row->view].of[i].predicate)
+            return &view->entities[i];
+    return NULL;
+}
+
 void central_each_row(const struct central *central, uint32_t view,
-                      void (*each)(void *context, const char *name, bool active, bool unknown,
-                                   const struct view_value *values),
+                      void (*each)(void *context, const struct central_row_state *state),
                       void *context)
 {
-    for (size_t i = 0; i < central->row_count; i++)
-        if (central->rows[i] != NULL && central->rows[i]->view == view)
-            each(context, central->rows[i]->name, central->rows[i]->active,
-                 central->rows[i]->unknown, central->rows[i]->values);
+    for (size_t i = 0; i < central->row_count; i++) {
+        const struct central_row *row = central->rows[i];
+        if (row == NULL || row->view != view)
+            continue;
+        const struct central_row_state state = {.name = row->name,
+                                                .active = row->active,
+                                                .late = row->unknown,
+                                                .missing = row->active ? NULL : missing_entity(row),
+                                                .since = row->since,
+                                                .times = row->times,
+                                                .delay = row->delay,
+                                                .in_order = central_is_ordered(row),
+                                                .values = row->values};
+        each(context, &state);
+    }
+}
+
+bool central_is_on(const struct central *central, uint32_t view)
+{
+    return view < central->options.file->view_count && !central->off[view];
+}
+
+const struct view_conditions *central_conditions(const struct central *central, uint32_t view)
+{
+    return &central->conditions[view];
 }

@@ -57,11 +57,42 @@ int central_constant(struct central *central, uint32_t view, uint32_t index, dou
 int central_read(struct central *central, const struct view_entity *entity, const char *attribute,
                  uint64_t question, struct problem *problem);
 
+/* What is known of a row. */
+struct central_row_state {
+    const char *name; /* of the instance that [*] stands for; "": the view has none */
+    bool active;
+    bool late; /* a machine is late: whether it is active is not known */
+    /* an entity of the predicate without which it cannot be true, and which is not there; NULL: none */
+    const struct view_entity *missing;
+    uint64_t since;                  /* when it became what it is */
+    uint64_t times;                  /* how often it became active */
+    uint64_t delay;                  /* ns from a value to its evaluation, at most so far */
+    bool in_order;                   /* values of several machines are compared by their times */
+    const struct view_value *values; /* of the targets, while active */
+};
+
 /* Calls `each` for each row of a view that lives. */
 void central_each_row(const struct central *central, uint32_t view,
-                      void (*each)(void *context, const char *name, bool active, bool unknown,
-                                   const struct view_value *values),
+                      void (*each)(void *context, const struct central_row_state *state),
                       void *context);
+
+/* A machine that reports up to when it has said all. */
+struct central_machine_state {
+    const char *machine;
+    bool late;
+    uint64_t until;   /* up to when */
+    uint64_t dropped; /* values, since it is late */
+};
+
+/* Number 0, 1 ... of CENTRAL_LINKS_MOST. Returns whether there is such a machine. */
+bool central_machine(const struct central *central, size_t number,
+                     struct central_machine_state *ret_state);
+
+/* For how long the oldest of the values has waited that wait for those of other machines, ns; 0: none does. */
+uint64_t central_behind(const struct central *central);
+
+bool central_is_on(const struct central *central, uint32_t view);
+const struct view_conditions *central_conditions(const struct central *central, uint32_t view);
 
 /* A resident monitor is not there any more: its instances have ended, as far as one can see. */
 void central_lost(struct central *central, int link);

@@ -229,6 +229,7 @@ static struct central_row *new_row(struct central *central, uint32_t view,
     *row = (struct central_row){.central = central,
                                 .view = view,
                                 .each = each == NULL ? 0 : each->id,
+                                .since = clock_now(CLOCK_REALTIME),
                                 .values = calloc(targets + 1, sizeof(*row->values)),
                                 .texts = calloc(targets + 1, TEXT_SIZE)};
     if (each != NULL)

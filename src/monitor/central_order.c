@@ -80,7 +80,7 @@ void central_order_done(struct central_order *order)
 /* ---- in order ---- */
 
 /* If it compares values of several machines, each of which says how far it is. What a plan probes must be asked for at once. */
-static bool is_ordered(const struct central_row *row)
+bool central_is_ordered(const struct central_row *row)
 {
     const struct central_order *order = &row->central->order;
 
@@ -133,7 +133,7 @@ bool central_hold(struct central_row *row, uint32_t entity, uint64_t time,
     struct central *central = row->central;
     struct central_order *order = &central->order;
 
-    if (!is_ordered(row))
+    if (!central_is_ordered(row))
         return false;
     struct waiting *record = copy_of(row->number, entity, time, values, count);
     if (record == NULL ||
@@ -156,7 +156,7 @@ static uint64_t said_by_all(const struct central *central, int *ret_slowest)
     *ret_slowest = -1;
     for (size_t i = 0; i < central->row_count; i++) {
         const struct central_row *row = central->rows[i];
-        for (size_t k = 0; row != NULL && is_ordered(row) && k < row->opened_count; k++) {
+        for (size_t k = 0; row != NULL && central_is_ordered(row) && k < row->opened_count; k++) {
             const struct order_link *of = &central->order.links[row->opened[k]];
             if (of->late || of->until >= until)
                 continue;
@@ -286,4 +286,26 @@ void central_order_forget(struct central *central, int link)
     central->order.links[link] = (struct order_link){0};
     mark_rows(central, clock_now(CLOCK_REALTIME));
     central_settle(central);
+}
+
+/* ---- what is known ---- */
+
+bool central_machine(const struct central *central, size_t number,
+                     struct central_machine_state *ret_state)
+{
+    const struct order_link *link = &central->order.links[number < CENTRAL_LINKS_MOST ? number : 0];
+
+    if (number >= (size_t)central->link_count || !link->tells)
+        return false;
+    *ret_state = (struct central_machine_state){central->links[number].machine, link->late,
+                                                link->until, link->dropped};
+    return true;
+}
+
+uint64_t central_behind(const struct central *central)
+{
+    uint64_t now = clock_now(CLOCK_REALTIME);
+    const struct central_order *order = &central->order;
+
+    return order->count == 0 || order->heap[0]->time >= now ? 0 : now - order->heap[0]->time;
 }

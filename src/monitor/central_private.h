@@ -44,6 +44,9 @@ struct central_row {
     bool active;
     bool unknown;   /* a machine is late: what becomes of the row meanwhile is not told */
     bool told;      /* as active */
+    uint64_t since; /* wall clock: when it became what was told last */
+    uint64_t times; /* how often it became active */
+    uint64_t delay; /* ns from a value to its evaluation, at most */
     int64_t stored; /* in the model; 0: not yet */
     uint64_t newer; /* time of values that are not in the model yet; 0: all are */
     struct view_value *values; /* of the targets, while active */
@@ -153,6 +156,9 @@ bool central_hold(struct central_row *row, uint32_t entity, uint64_t time,
 
 /* Whether a machine with a share of the row is late. */
 bool central_is_unknown(const struct central_row *row);
+
+/* Whether its values are compared in the order of their times. */
+bool central_is_ordered(const struct central_row *row);
 
 /* Evaluates what waits of a row now, in order. NULL: of all rows. */
 void central_take_held(struct central *central, const struct central_row *row);

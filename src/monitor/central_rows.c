@@ -74,14 +74,22 @@ void central_store_row(struct central_row *row)
 static void tell(struct central_row *row, enum view_change_kind kind, uint64_t time)
 {
     const struct central_calls *calls = &row->central->calls;
-    const struct view_change change = {kind, central_view_of(row), row->name, time, row->values};
     bool begins = row->active && !row->unknown && !row->told;
+    const struct view_change change = {.kind = kind,
+                                       .view = central_view_of(row),
+                                       .row = row->name,
+                                       .time = time,
+                                       .values = row->values,
+                                       .notifies = begins && central_view_of(row)->notifies};
 
     row->newer = time;
-    if (kind != VIEW_CHANGED) /* else when somebody asks the model */
+    if (kind != VIEW_CHANGED) { /* else when somebody asks the model */
         central_store_row(row);
+        row->since = time;
+    }
+    row->times += begins;
     calls->changed(calls->context, &change);
-    if (begins && central_view_of(row)->notifies)
+    if (change.notifies)
         calls->notify(calls->context, &change, (uint64_t)row->plan.flush);
     if (!row->unknown)
         row->told = row->active;
@@ -117,6 +125,15 @@ static struct central_row *row_at(const struct central *central, uint32_t row)
     return at != NULL && at->number == row ? at : NULL; /* else of an earlier plan */
 }
 
+/* How late a value is evaluated. */
+static void note_delay(struct central_row *row, uint64_t time)
+{
+    uint64_t now = clock_now(CLOCK_REALTIME), delay = now > time ? now - time : 0;
+
+    if (delay > row->delay)
+        row->delay = delay;
+}
+
 void central_result(struct central *central, uint32_t number, bool active, uint64_t time,
                     const struct view_value *targets, size_t count)
 {
@@ -124,8 +141,10 @@ void central_result(struct central *central, uint32_t number, bool active, uint6
 
     central->passed++;
     if (row != NULL && row->monitor == NULL &&
-        (!active || count == central_view_of(row)->target_count))
+        (!active || count == central_view_of(row)->target_count)) {
+        note_delay(row, time);
         central_set_row(row, active, time, targets);
+    }
 }
 
 /* ---- values ---- */
@@ -182,6 +201,7 @@ void central_take_record(struct central *central, uint32_t number, uint32_t enti
     if (row == NULL)
         return;
     store_values(row, entity, time, values);
+    note_delay(row, time);
     if (row->monitor != NULL &&
         view_monitor_record(row->monitor, entity, time, probe, look, (void *)(uintptr_t)values) < 0)
         central_out_of_memory(central);

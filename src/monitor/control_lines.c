@@ -3,6 +3,7 @@
 #include "monitor/control_lines.h"
 
 #include "monitor/central.h"
+#include "monitor/states.h"
 #include "monitor/wire.h"
 
 #include <errno.h>
@@ -23,6 +24,7 @@ struct control_lines {
     const struct view_file *file;
     struct monitor *monitor;
     struct control_lines_calls calls;
+    struct view_states *states;
     struct asked asked[ASKED_MOST];
 };
 
@@ -79,16 +81,17 @@ struct listing {
     const struct view *view;
 };
 
-static void list_row(void *context, const char *name, bool active, bool unknown,
-                     const struct view_value *values)
+static void list_row(void *context, const struct central_row_state *state)
 {
     struct listing *listing = context;
-    json_t *row = json_pack("{s:o}", "active", unknown ? json_null() : json_boolean(active));
-    json_t *list = wire_values(values, active && !unknown ? listing->view->target_count : 0);
+    bool has_values = state->active && !state->late;
+    json_t *row =
+        json_pack("{s:o}", "active", state->late ? json_null() : json_boolean(state->active));
+    json_t *list = wire_values(state->values, has_values ? listing->view->target_count : 0);
     json_t *shown = json_object();
 
-    if (name[0] != '\0')
-        json_object_set_new(row, "row", json_string(name));
+    if (state->name[0] != '\0')
+        json_object_set_new(row, "row", json_string(state->name));
     for (size_t i = 0; i < json_array_size(list); i++)
         json_object_set(shown, listing->view->targets[i].name, json_array_get(list, i));
     json_decref(list);
@@ -141,6 +144,19 @@ static int do_counts(struct control_lines *lines, json_t *params, json_t **ret_r
         json_object_set_new(*ret_result, collected[i].key,
                             json_integer((json_int_t)collected[i].count));
     return 0;
+}
+
+static int do_state(struct control_lines *lines, json_t *params, json_t **ret_result,
+                    struct problem *problem)
+{
+    uint64_t since = 0;
+
+    if (json_object_get(params, "since") != NULL &&
+        wire_take_number(params, "since", UINT64_MAX, &since) < 0)
+        return problem_set(problem, -EINVAL,
+                           "state: since: number of the last change that is known");
+    *ret_result = view_states_json(lines->states, since);
+    return *ret_result == NULL ? problem_set(problem, -ENOMEM, "out of memory") : 0;
 }
 
 static int do_sensor(struct control_lines *lines, json_t *params, json_t **ret_result,
@@ -274,17 +290,19 @@ void control_lines_answered(struct control_lines *lines, uint64_t question,
     json_decref(asked->id);
 }
 
+void control_lines_changed(struct control_lines *lines, const struct view_change *change)
+{
+    view_states_add(lines->states, change);
+}
+
 void control_lines_take(struct control_lines *lines, uint64_t client, const char *line, size_t size)
 {
     static const struct {
         const char *name;
         int (*run)(struct control_lines *lines, json_t *params, json_t **ret_result,
                    struct problem *problem);
-    } methods[] = {{"views", do_views},
-                   {"counts", do_counts},
-                   {"sensor", do_sensor},
-                   {"threshold", do_threshold},
-                   {"value", do_value}};
+    } methods[] = {{"views", do_views}, {"counts", do_counts},       {"sensor", do_sensor},
+                   {"state", do_state}, {"threshold", do_threshold}, {"value", do_value}};
     json_t *request = json_loadb(line, size, 0, NULL), *result = NULL;
     json_t *id = json_object_get(request, "id"), *params = json_object_get(request, "params");
     const char *method = json_string_value(json_object_get(request, "method"));
@@ -298,8 +316,8 @@ void control_lines_take(struct control_lines *lines, uint64_t client, const char
     }
     if (method != NULL)
         problem_set(&problem, done,
-                    "there is no method '%s': views, counts, sensor, threshold, value or "
-                    "probe",
+                    "there is no method '%s': views, state, counts, sensor, threshold, value "
+                    "or probe",
                     method);
     for (size_t i = 0; method != NULL && i < ARRAY_SIZE(methods); i++)
         if (strcmp(methods[i].name, method) == 0)
@@ -326,6 +344,11 @@ int control_lines_new(const struct view_file *file, struct monitor *monitor,
     lines->file = file;
     lines->monitor = monitor;
     lines->calls = *calls;
+    int result = view_states_new(file, monitor, &lines->states);
+    if (result < 0) {
+        free(lines);
+        return result;
+    }
     *ret_lines = lines;
     return 0;
 }
@@ -337,5 +360,6 @@ void control_lines_free(struct control_lines *lines)
     for (size_t i = 0; i < ASKED_MOST; i++)
         if (lines->asked[i].open)
             json_decref(lines->asked[i].id);
+    view_states_free(lines->states);
     free(lines);
 }

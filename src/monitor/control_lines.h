@@ -28,6 +28,9 @@ void control_lines_free(struct control_lines *lines); /* NULL is allowed */
 void control_lines_take(struct control_lines *lines, uint64_t client, const char *line,
                         size_t size);
 
+/* A row has changed (struct monitor_calls). */
+void control_lines_changed(struct control_lines *lines, const struct view_change *change);
+
 /* The answer to a probe (struct monitor_calls). */
 void control_lines_answered(struct control_lines *lines, uint64_t question,
                             const struct view_value *value, uint64_t time);

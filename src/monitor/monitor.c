@@ -21,7 +21,8 @@ struct monitor {
     struct resident *resident;
     struct notifier *notifier;
     int epoll;
-    int link; /* of the resident monitor here */
+    int link;                          /* of the resident monitor here */
+    struct monitor_notified *of_views; /* what was notified, by view */
 };
 
 /* ---- from the central monitor to the resident one ---- */
@@ -118,7 +119,8 @@ static void on_notify(void *context, const struct view_change *change, uint64_t 
 
     if (text == NULL || receiver < 0 ||
         notifier_notify(monitor->notifier, receiver, text, event + flush,
-                        event + change->view->within) < 0)
+                        event + change->view->within,
+                        &monitor->of_views[change->view - monitor->options.file->views]) < 0)
         on_note(monitor, "out of memory for a notification");
     free(text);
 }
@@ -189,8 +191,11 @@ int monitor_new(const struct monitor_options *options, const struct monitor_call
     monitor->options = *options;
     monitor->calls = *calls;
     monitor->epoll = epoll_create1(EPOLL_CLOEXEC);
-    int result = monitor->epoll < 0 ? problem_set(problem, -errno, "epoll: %s", strerror(errno))
-                                    : monitor_check(options, problem);
+    monitor->of_views = calloc(options->file->view_count + 1, sizeof(*monitor->of_views));
+    int result = monitor->of_views == NULL
+                     ? problem_set(problem, -ENOMEM, "out of memory for the monitor")
+                 : monitor->epoll < 0 ? problem_set(problem, -errno, "epoll: %s", strerror(errno))
+                                      : monitor_check(options, problem);
     if (result == 0)
         result = make_parts(monitor, problem);
     if (result < 0) {
@@ -208,6 +213,7 @@ void monitor_free(struct monitor *monitor)
     resident_free(monitor->resident); /* first: it reports to the central one */
     central_free(monitor->central);
     notifier_free(monitor->notifier);
+    free(monitor->of_views);
     collectors_free(monitor->options.collectors, monitor->options.collector_count);
     if (monitor->epoll >= 0)
         close(monitor->epoll);
@@ -273,6 +279,11 @@ bool monitor_notified(const struct monitor *monitor, size_t receiver,
                       struct monitor_notified *ret_notified)
 {
     return notifier_look(monitor->notifier, receiver, ret_notified);
+}
+
+const struct monitor_notified *monitor_notified_of(const struct monitor *monitor, size_t view)
+{
+    return &monitor->of_views[view];
 }
 
 const struct view_plan *monitor_plan(const struct monitor *monitor, size_t view)

@@ -114,6 +114,9 @@ bool monitor_collects(const struct monitor *monitor);
 bool monitor_notified(const struct monitor *monitor, size_t receiver,
                       struct monitor_notified *ret_notified);
 
+/* What was notified of this view; it has no name. */
+const struct monitor_notified *monitor_notified_of(const struct monitor *monitor, size_t view);
+
 /* The plan of a view that was chosen last; NULL: none yet, it has no instance. */
 const struct view_plan *monitor_plan(const struct monitor *monitor, size_t view);
 

@@ -124,15 +124,33 @@ void receiver_take(struct receiver *receiver)
         receiver->flush = UINT64_MAX;
 }
 
+static void count_sent(struct monitor_notified *counts, uint64_t late)
+{
+    counts->sent++;
+    counts->late += late > 0;
+    if (late > counts->latest)
+        counts->latest = late;
+}
+
+/* The first line will not be sent. */
+static void drop_first(struct receiver *receiver)
+{
+    struct monitor_notified *of = receiver->lines[receiver->first].of;
+
+    receiver->counts.dropped++;
+    if (of != NULL)
+        of->dropped++;
+    receiver_take(receiver);
+}
+
 void receiver_sent(struct receiver *receiver, uint64_t now)
 {
-    uint64_t limit = receiver->lines[receiver->first].limit;
-    uint64_t late = now > limit ? now - limit : 0;
+    const struct receiver_line *line = &receiver->lines[receiver->first];
+    uint64_t late = now > line->limit ? now - line->limit : 0;
 
-    receiver->counts.sent++;
-    receiver->counts.late += late > 0;
-    if (late > receiver->counts.latest)
-        receiver->counts.latest = late;
+    count_sent(&receiver->counts, late);
+    if (line->of != NULL)
+        count_sent(line->of, late);
     receiver->latest = now;
     receiver_take(receiver);
 }
@@ -147,27 +165,30 @@ static bool may_leave_at_once(const struct receiver *receiver, uint64_t due)
 }
 
 int notifier_notify(struct notifier *notifier, int index, const char *text, uint64_t due,
-                    uint64_t limit)
+                    uint64_t limit, struct monitor_notified *of)
 {
     struct receiver *receiver = notifier->receivers[index];
-    struct receiver_line line = {.limit = limit, .size = strlen(text) + 1};
+    struct receiver_line line = {.limit = limit, .size = strlen(text) + 1, .of = of};
 
     if (may_leave_at_once(receiver, due))
         due = 0;
     if ((line.text = malloc(line.size + 1)) == NULL) {
         receiver->counts.dropped++;
+        if (of != NULL)
+            of->dropped++;
         return -ENOMEM;
     }
     snprintf(line.text, line.size + 1, "%s\n", text);
     if (receiver->count == NOTIFIER_QUEUE_MOST) {
-        receiver->counts.dropped++;
         /* half of a line may have been sent: the rest of it is not lost silently, since the connection ends, too */
         if (receiver->written > 0)
             receiver_tcp_close(receiver);
-        receiver_take(receiver);
+        drop_first(receiver);
     }
     receiver->lines[(receiver->first + receiver->count++) % NOTIFIER_QUEUE_MOST] = line;
     receiver->counts.queued++;
+    if (of != NULL)
+        of->queued++;
     if (due < receiver->flush)
         receiver->flush = due;
     notifier->next = 0; /* begins to connect */
@@ -219,11 +240,9 @@ void notifier_finish(struct notifier *notifier, uint64_t most)
         if (is_waiting(notifier))
             poll(&ready, 1, poll_timeout(until, now));
     }
-    for (size_t i = 0; i < notifier->count; i++) {
-        notifier->receivers[i]->counts.dropped += notifier->receivers[i]->count;
+    for (size_t i = 0; i < notifier->count; i++)
         while (notifier->receivers[i]->count > 0)
-            receiver_take(notifier->receivers[i]);
-    }
+            drop_first(notifier->receivers[i]);
 }
 
 bool notifier_look(const struct notifier *notifier, size_t receiver,

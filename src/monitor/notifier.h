@@ -28,9 +28,10 @@ void notifier_free(struct notifier *notifier);
 int notifier_receiver(struct notifier *notifier, const struct view *view, struct problem *problem);
 
 /* Queues a line, which is copied and gets a line end. It is sent at once; if another was sent not long ago, at `due`, or with another
- * one of this receiver. It counts as late if that is after `limit`. Returns 0 or -ENOMEM. */
+ * one of this receiver. It counts as late if that is after `limit`. `of`: counts it, too, and outlives the notifier; NULL: nothing
+ * does. Returns 0 or -ENOMEM. */
 int notifier_notify(struct notifier *notifier, int receiver, const char *line, uint64_t due,
-                    uint64_t limit);
+                    uint64_t limit, struct monitor_notified *of);
 
 /* Readable when notifier_work has something to do; and when to call it at the latest (UINT64_MAX: not). */
 int notifier_descriptor(const struct notifier *notifier);

@@ -13,6 +13,7 @@ struct receiver_line {
     char *text; /* with its line end */
     size_t size;
     uint64_t limit;
+    struct monitor_notified *of; /* of its view; NULL: nothing counts it but the receiver */
 };
 
 struct receiver {

@@ -18,32 +18,7 @@
 /* NULL: the folder of all sessions. */
 static int session_path(const char *session, char path[PATH_MAX], struct problem *problem)
 {
-    const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
-    bool own = state != NULL && state[0] == '/';
-    char host[FOLDER_HOST_SIZE];
-
-    if (!own && (home == NULL || home[0] != '/'))
-        return problem_set(problem, -EINVAL, "HOME is not set: there is no place for the session");
-    folder_of_host(host);
-    int length = snprintf(path, PATH_MAX, "%s%s/dpm/%s/sessions%s%s", own ? state : home,
-                          own ? "" : "/.local/state", host, session == NULL ? "" : "/",
-                          session == NULL ? "" : session);
-    return length < PATH_MAX ? 0
-                             : problem_set(problem, -ENAMETOOLONG, "the path of HOME is too long");
-}
-
-/* Creates the folders above the session's; others may not read them. */
-static int make_parents(char *path)
-{
-    for (char *slash = path; (slash = strchr(slash + 1, '/')) != NULL; *slash = '/') {
-        *slash = '\0';
-        if (mkdir(path, 0700) < 0 && errno != EEXIST) {
-            int error = errno;
-            *slash = '/';
-            return -error;
-        }
-    }
-    return 0;
+    return folder_of_user("sessions", session, path, problem);
 }
 
 int session_folder_make(const char *session, char path[PATH_MAX], struct problem *problem)
@@ -52,7 +27,7 @@ int session_folder_make(const char *session, char path[PATH_MAX], struct problem
 
     if (result < 0)
         return result;
-    result = make_parents(path);
+    result = folder_make_parents(path);
     if (result == 0 && mkdir(path, 0700) < 0)
         result = -errno;
     if (result == -EEXIST)

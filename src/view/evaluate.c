@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -209,7 +210,9 @@ static void write_expression(struct written *written, const struct view *view,
 
     switch (expression->kind) {
     case VIEW_NUMBER:
-        snprintf(number, sizeof(number), "%.17g", expression->number);
+        snprintf(number, sizeof(number), "%.15g", expression->number);
+        if (strtod(number, NULL) != expression->number) /* 0.1 is not 0.10000000000000001 */
+            snprintf(number, sizeof(number), "%.17g", expression->number);
         write_word(written, number);
         return;
     case VIEW_TEXT:

@@ -26,6 +26,7 @@ struct view_change {
     const char *row; /* name of the instance that [*] stands for; "": the view's only row */
     uint64_t time;
     const struct view_value *values; /* of the targets, in their order */
+    bool notifies;                   /* a notification is sent of it */
 };
 
 struct view_watch;

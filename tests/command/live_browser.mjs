@@ -6,6 +6,7 @@
 //      grows TRACE FIFO    what is written to FIFO is sent by a program that is recorded: it is seen
 //      cut TRACE...        a connection that is cut: nothing is missed
 //      names TRACE NAME    a process has this name
+//      views TRACE FIFO    a view of a monitor that runs: its strip; elements that stay; why, on request
 //      places SCRIPT       live_spots.js: which boxes give their places away
 //      many TRACE...       thousands of processes
 import {execFileSync, spawn} from "node:child_process";
@@ -113,8 +114,11 @@ async function checkWhilePlayed(page) {
     const zoomed = await page.getAttribute("#spots svg", "viewBox");
     await page.selectOption("#metric", "bytes");
     await page.selectOption("#order", "name");
+    await page.waitForFunction(() => { // it is drawn with the next frame
+        const names = [...document.querySelectorAll("#matrix tbody tr")].map((one) => one.cells[0].title);
+        return names.join() === [...names].sort((a, b) => a.localeCompare(b)).join();
+    });
     const order = await rows(page);
-    expect("rows in the order of names", order.join() === [...order].sort((a, b) => a.localeCompare(b)).join(), order);
     await nextMoment(page);
     await nextMoment(page);
     const second = await boxes(page);
@@ -281,6 +285,45 @@ const cases = {
         await page.waitForSelector("#details table");
         for (const text of said)
             say(`console: ${text}`);
+    },
+
+    async views() {
+        const [trace, fifo] = operands;
+        const server = await serve("--interval", "200ms", trace);
+        const {context, page, said} = await open(await server.address(), desktop);
+        const strip = (pattern) => page.waitForFunction((text) => new RegExp(text).test(document.querySelector("#strips .strip .strip-head")?.textContent), pattern.source);
+        const writer = fs.createWriteStream(fifo);
+        await strip(/^Full inactive, for /);
+        await page.click("#strips summary");
+        await page.focus("#curves .curve-names button");
+        await page.evaluate(() => {
+            for (const id of ["#curves .curve-names button", "#strips .strip", "#strips .strip-picture"])
+                document.querySelector(id).isOld = true;
+        });
+        writer.write("+ 20\n");
+        await strip(/^Full active, for .* size: 20$/);
+        await page.waitForSelector("#strips .strip-active");
+        await page.waitForSelector("#strips .strip-mark", {state: "attached"});
+        await page.waitForSelector("#curves .strip-mark", {state: "attached"});
+        await nextMoment(page);
+        const stays = await page.evaluate(() => [document.activeElement === document.querySelector("#curves .curve-names button"), document.querySelector("#strips details").open,
+            ...["#curves .curve-names button", "#strips .strip", "#strips .strip-picture"].map((id) => document.querySelector(id).isOld === true)]);
+        expect("elements, the focus and what is open stay", stays.every(Boolean), stays);
+        const facts = await page.textContent("#strips dl");
+        expect("condition, CORRECT, WITHIN and plan", /Queue\.size >= 15.*kept: values were at most .*sent in time.*Queue: /.test(facts), facts);
+        const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+        expect("wider than the window", wide <= 1280, wide);
+        writer.write("- 20\n");
+        await strip(/^Full inactive, for /);
+        await page.click("#hold");
+        await page.locator("#strips .strip-picture").first().click({position: {x: 2, y: 10}});
+        await says(page, "when", /ago$/);
+        await page.click("#hold");
+        await page.click("#why button");
+        await page.waitForFunction(() => /SHARE|passed|waited|event/.test(document.querySelector("#why pre")?.textContent));
+        (await violations(context, page)).forEach((text) => say(`axe: ${text}`));
+        writer.end("quit\n");
+        said.forEach((text) => say(`console: ${text}`));
     },
 
     // Boxes that are quiet give their places away, and only they.

@@ -44,6 +44,37 @@ wait_for 60 test -s grows.trace/control
 sees grows grows.trace lines
 wait $run
 
+# ---- a view of a monitor that runs ----
+
+HOME=$scratch
+export HOME
+unset XDG_STATE_HOME
+called=shown-$$
+cp "$build/tests/programs/queue-manager" "$scratch/$called"
+cat > full.view << 'EOF_'
+ATTRIBUTE DEFINITION FOR OBJECT Queue
+    size: queue.q_size;
+    AT "queue_changed";
+END ATTRIBUTE DEF
+VIEW DEF Full (size: Queue.size)
+    ACTIVE WHEN Queue.size >= 15;
+    CORRECT TO WITHIN 600 S;
+    NOTIFY COMMAND "cat >> commanded" WITHIN 600 MS;
+END VIEW DEF
+EOF_
+mkfifo orders
+"$dpm" run --meter ptrace -o views.trace -- "./$called" --log log < orders > run.out 2> run.err &
+run=$!
+"$dpm" view --object Queue=$called run full.view > view.out 2> view.err &
+monitor=$!
+exec 9> orders
+wait_for 60 test -s views.trace/control
+sees views views.trace orders
+exec 9>&-
+kill $monitor
+wait $monitor
+wait $run
+
 # ---- names ----
 
 name='<img src=x>&"'

@@ -314,7 +314,9 @@ check "... for what it is" grep -q 'the token must be in a regular file' err
 "$dpm" live --port 0 --listen 0.0.0.0 alpha 2> err
 check_equal "without one, nobody else may read" 2 $?
 serve token --listen 0.0.0.0 --token token alpha
-url=$(echo "$url" | sed 's/0\.0\.0\.0/127.0.0.1/')
+url=$(echo "$url" | sed 's,//[^:]*:,//127.0.0.1:,')
+check "with one: it says what it means" grep -q '^dpm: listening at 0.0.0.0: all addresses of this machine; nothing is encrypted' token.err
+check "... and names the machine, which 0.0.0.0 does not" grep -q "^dpm: page of alpha: http://$(uname -n):[0-9]*/?token=" token.err
 check_equal "with one: who does not have it" 401 "$(status "$url")"
 check "... is asked to send it" grep -qx 'Send the token: Authorization: Bearer TOKEN' answer
 check_equal "... or has another" 401 "$(status -H 'Authorization: Bearer a token that is long enougH' "$url")"
@@ -324,7 +326,7 @@ answered() {
 }
 check "who has it" wait_for 60 answered
 page
-root=$(echo "$root" | sed 's/0\.0\.0\.0/127.0.0.1/')
+root=$(echo "$root" | sed 's,//[^:]*:,//127.0.0.1:,')
 check_equal "the page's figures: who does not have the token of the file" 401 "$(status "$root/events")"
 check_equal "... and who has it" 200 "$(status -H 'Authorization: Bearer a token that is long enough' "$root/snapshot.json")"
 stop

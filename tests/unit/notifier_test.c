@@ -90,15 +90,15 @@ static void the_first_line_goes_at_once_and_others_together_when_one_is_due(void
     assert_int_equal(0, notifier_new(&notifier, NULL));
     assert_int_equal(0, notifier_receiver(notifier, &view, NULL));
     assert_int_equal(0, notifier_receiver(notifier, &view, NULL)); /* the same one */
-    notifier_notify(notifier, 0, "one", now + 600 * SECOND, now + 700 * SECOND);
+    notifier_notify(notifier, 0, "one", now + 600 * SECOND, now + 700 * SECOND, NULL);
     work_until(notifier, listener);
     int connection = accept(listener, NULL, NULL);
     read_lines(notifier, connection, "one\n");
-    notifier_notify(notifier, 0, "two", now + 600 * SECOND, now + 700 * SECOND);
+    notifier_notify(notifier, 0, "two", now + 600 * SECOND, now + 700 * SECOND, NULL);
     for (int i = 0; i < 100; i++)
         notifier_work(notifier, clock_now(CLOCK_MONOTONIC));
     assert_int_equal(1, counts_of(notifier).waiting); /* not due */
-    notifier_notify(notifier, 0, "three", now, now + 700 * SECOND);
+    notifier_notify(notifier, 0, "three", now, now + 700 * SECOND, NULL);
     read_lines(notifier, connection, "two\nthree\n");
     assert_int_equal(3, counts_of(notifier).sent);
     assert_int_equal(0, counts_of(notifier).late + counts_of(notifier).dropped);
@@ -124,7 +124,7 @@ static void a_silent_receiver_loses_the_oldest(void **state)
     assert_int_equal(0, notifier_new(&notifier, NULL));
     assert_int_equal(0, notifier_receiver(notifier, &view, NULL));
     for (int i = 0; i < LINES; i++) {
-        notifier_notify(notifier, 0, line, now, now + 60 * SECOND);
+        notifier_notify(notifier, 0, line, now, now + 60 * SECOND, NULL);
         notifier_work(notifier, clock_now(CLOCK_MONOTONIC));
     }
     const struct monitor_notified counts = counts_of(notifier);
@@ -148,7 +148,7 @@ static void a_dead_receiver_is_counted(void **state)
     close(listener); /* nobody has the port now */
     assert_int_equal(0, notifier_new(&notifier, NULL));
     assert_int_equal(0, notifier_receiver(notifier, &view, NULL));
-    notifier_notify(notifier, 0, "one", now, now + SECOND);
+    notifier_notify(notifier, 0, "one", now, now + SECOND, NULL);
     notifier_finish(notifier, SECOND / 2);
     assert_int_equal(0, counts_of(notifier).sent);
     assert_int_equal(1, counts_of(notifier).dropped);
@@ -167,7 +167,7 @@ static void a_late_line_is_counted(void **state)
     (void)state;
     assert_int_equal(0, notifier_new(&notifier, NULL));
     assert_int_equal(0, notifier_receiver(notifier, &view, NULL));
-    notifier_notify(notifier, 0, "one", now - 2, now - 1);
+    notifier_notify(notifier, 0, "one", now - 2, now - 1, NULL);
     notifier_finish(notifier, 10 * SECOND);
     assert_int_equal(1, counts_of(notifier).sent);
     assert_int_equal(1, counts_of(notifier).late);
@@ -190,9 +190,9 @@ static void a_command_gets_each_line(void **state)
     const struct view view = {.name = "V", .notifies = true, .command = command};
     assert_int_equal(0, notifier_new(&notifier, NULL));
     assert_int_equal(0, notifier_receiver(notifier, &view, NULL));
-    notifier_notify(notifier, 0, "one", now, end);
-    notifier_notify(notifier, 0, "two", now, end);
-    notifier_notify(notifier, 0, "three", now, end);
+    notifier_notify(notifier, 0, "one", now, end, NULL);
+    notifier_notify(notifier, 0, "two", now, end, NULL);
+    notifier_notify(notifier, 0, "three", now, end, NULL);
     notifier_finish(notifier, 10 * SECOND);
     assert_int_equal(3, counts_of(notifier).sent);
     assert_int_equal(1, counts_of(notifier).failed); /* the second one exited with 1 */

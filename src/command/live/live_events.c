@@ -158,6 +158,15 @@ static uint64_t first_for(const struct live_server *server, const char *last)
     return number + 1;
 }
 
+/* The last one that the reader has: of a page that was not seen for a while, in its address. */
+static const char *last_of(struct MHD_Connection *connection)
+{
+    const char *last = live_header(connection, "Last-Event-ID");
+
+    return last != NULL ? last
+                        : mhd.lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "last");
+}
+
 /* NULL: there are too many, or out of memory. */
 static struct stream *begin_stream(struct live_server *server, struct MHD_Connection *connection)
 {
@@ -167,13 +176,12 @@ static struct stream *begin_stream(struct live_server *server, struct MHD_Connec
     bool fits =
         stream != NULL && server->stream_count < STREAMS_MOST && live_reader_of(connection) != NULL;
     if (fits) {
-        *stream =
-            (struct stream){.server = server,
-                            .connection = connection,
-                            .reader = live_reader_of(connection),
-                            .next = first_for(server, live_header(connection, "Last-Event-ID")),
-                            .says_hello = true,
-                            .after = server->streams};
+        *stream = (struct stream){.server = server,
+                                  .connection = connection,
+                                  .reader = live_reader_of(connection),
+                                  .next = first_for(server, last_of(connection)),
+                                  .says_hello = true,
+                                  .after = server->streams};
         server->streams = stream;
         server->stream_count++;
     }

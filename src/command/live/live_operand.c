@@ -163,6 +163,9 @@ int live_operand_done(const char *command, int argc, char **argv, int first,
     operand->all = !chosen && first == argc;
     if (status < 0 && operand->folder[0] != '\0' && argc - first > 1)
         return command_usage_error(command, "name one folder or session, or else traces");
+    if (status < 0 && argc - first > 1)
+        snprintf(operand->subject, sizeof(operand->subject), "%.100s and %d more", argv[first],
+                 argc - first - 1);
     if (operand->all)
         strcpy(operand->subject, "all processes");
     return status;

@@ -40,6 +40,7 @@ void live_reader_completed(void *context, struct MHD_Connection *connection, voi
     struct live_server *server = context;
     struct reader *reader = live_reader_of(connection);
 
+    (void)live_question_is(server, *state, true);
     pthread_mutex_lock(&server->mutex);
     server->served.dropped += was_dropped(reader, *state == server, code);
     if (reader != NULL) {

@@ -248,8 +248,9 @@ static bool may_see(struct live_server *server, struct MHD_Connection *connectio
 
 static bool is_of_page(const struct live_server *server, const char *url)
 {
-    return server->about != NULL && (strcmp(url, "/") == 0 || strcmp(url, "/events") == 0 ||
-                                     strcmp(url, "/snapshot.json") == 0);
+    return server->about != NULL &&
+           (strcmp(url, "/") == 0 || strcmp(url, "/events") == 0 || strcmp(url, "/why") == 0 ||
+            strcmp(url, "/snapshot.json") == 0);
 }
 
 static enum MHD_Result answer_page(struct live_server *server, struct MHD_Connection *connection,
@@ -275,6 +276,10 @@ static enum MHD_Result answer_page(struct live_server *server, struct MHD_Connec
         return send_document(server, connection, redeems);
     if (strcmp(url, "/snapshot.json") == 0)
         return send_latest(server, connection);
+    if (strcmp(url, "/why") == 0 && strcmp(method, MHD_HTTP_METHOD_GET) != 0)
+        return live_send_text(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "Send GET.\n");
+    if (strcmp(url, "/why") == 0)
+        return live_question_answer(server, connection, state);
     *state = server; /* it is a stream */
     return live_events_send(server, connection);
 }
@@ -334,6 +339,7 @@ static int make(const struct live_server_options *options, struct live_server **
     for (size_t i = 0; i < CONNECTIONS_MOST; i++)
         server->readers[i].file = -1;
     *ret_server = server;
+    server->why = options->why;
     int result = live_access_init(&server->access, options->name, options->token);
     server->access.was_used = result == 0; /* the first token is to be printed, too */
     return result == 0 && options->about != NULL ? make_about(server, options->about) : result;

@@ -6,6 +6,7 @@
  *      live_server_publish(text) ---------> the latest text <-- GET /metrics, HEAD /metrics
  *      live_server_add_snapshot(json) --+-> the latest 600  <-- GET /events, with the id of the last one that a reader has
  *                                       '-> the latest one  <-- GET /snapshot.json
+ *      a child of live_why.h                                <-- GET /why
  *      the page                                             <-- GET /
  *
  * Anything else is refused: other paths, other methods, who may not ask (live_access.h). A reader that takes longer than 10 s for
@@ -22,12 +23,15 @@
 #include <sys/socket.h>
 
 struct live_server;
+struct live_why;
 
 struct live_server_options {
     const struct sockaddr *address;
     const char *name;  /* of the address in a URL: "127.0.0.1", "[::1]" */
     const char *token; /* what readers of metrics must show; NULL: nothing */
     const char *about; /* JSON that a page gets first (show_live_about); NULL: there is no page */
+    struct live_why *
+        why; /* answers its questions, and ends before the server stops; NULL: there are no answers */
 };
 
 /* Whether this program was built with it. */

@@ -78,8 +78,17 @@ struct stream {
     struct stream *after;
 };
 
+/* A question that the page asks, while it is answered. */
+struct live_question {
+    struct MHD_Connection *connection;
+    struct reader *reader; /* NULL: it is not known */
+    char *text;            /* the answer */
+};
+
 struct live_server {
     struct MHD_Daemon *daemon;
+    struct live_why *why;           /* NULL: there are no answers */
+    struct live_question *question; /* under the mutex: the only one; NULL: none */
     pthread_t watch;
     bool watches;
     pthread_mutex_t mutex; /* of the rest */
@@ -124,6 +133,15 @@ void live_reader_connected(void *context, struct MHD_Connection *connection, voi
 
 /* A thread: ends those that take too long. */
 void *live_readers_watch(void *context);
+
+/* ---- live_questions.c: what is answered later ---- */
+
+/* Begins to answer, or sends the answer that is there. `state`: of libmicrohttpd, for this request. */
+enum MHD_Result live_question_answer(struct live_server *server, struct MHD_Connection *connection,
+                                     void **state);
+
+/* Whether this state of a request is that of a question; `ends`: and it is over. */
+bool live_question_is(struct live_server *server, const void *state, bool ends);
 
 /* ---- live_events.c: snapshots, one after another ---- */
 

@@ -4,6 +4,7 @@
 
 #ifdef DPM_HAS_CURSES
 
+#include "command/live/top_views.h"
 #include "show/live/live_face.h"
 #include "show/show.h"
 
@@ -74,7 +75,7 @@ void top_screen_say(struct top_screen *screen, const char *text)
 }
 
 static const char *const help[] = {
-    "Tab, 1-7     processes, pairs, connections, requests, programs, containers, machines",
+    "Tab, 1-8     processes, pairs, connections, requests, programs, containers, machines, views",
     "up, down     choose a row; PgUp, PgDn, Home, End",
     "F            follow the chosen row, wherever it goes",
     "/ or F4      show only rows whose name contains a text (empty: all)",
@@ -91,6 +92,7 @@ static const char *const help[] = {
     "LOCK, DISK   waits of threads, added up, of idle ones, too",
     "WAITS FOR    what its threads waited for most, in this interval",
     "silent       threads without a record: they compute, or wait and have not ended it",
+    "views        . inactive  # active  + both  ! notified  ? unknown: an interval each",
     "[reading]    what was recorded before is still being read",
     "",
     "Any key: back.",
@@ -112,8 +114,13 @@ static void draw_views(const struct top_screen *screen, size_t width)
     char text[TOP_LINE_SIZE], filter[LIVE_NAME_SIZE + 1];
     size_t at = 0;
 
+    char warning[STRIPS_DETAILS_SIZE];
+    bool has_monitors = live_views_warning(screen->views, warning) > 0;
+
     put(2, "", A_NORMAL, width);
     for (unsigned i = 0; i < TOP_VIEWS && at < width; i++) {
+        if (i == TOP_STRIPS && !has_monitors && look->view != TOP_STRIPS)
+            continue; /* the line is full without it */
         const char *name = top_view_name(i);
         attrset(i == look->view ? A_BOLD | A_UNDERLINE : A_NORMAL);
         mvaddnstr(2, (int)at, name, (int)(width - at));
@@ -134,13 +141,13 @@ static void draw_views(const struct top_screen *screen, size_t width)
 static void find_chosen(struct top_screen *screen, const struct live_row *const *rows, size_t count,
                         bool others)
 {
-    for (size_t i = 0; screen->follows && i < count; i++)
+    for (size_t i = 0; rows != NULL && screen->follows && i < count; i++)
         if (rows[i]->key == screen->chosen)
             screen->at = i;
     if (screen->at >= count)
         screen->at = count == 0 ? 0 : count - 1;
     if (!screen->follows)
-        screen->chosen = count == 0 ? 0 : rows[screen->at]->key;
+        screen->chosen = count == 0 || rows == NULL ? 0 : rows[screen->at]->key;
     if (screen->at < screen->first)
         screen->first = screen->at;
     if (screen->shown > 0 && screen->at >= screen->first + screen->shown)
@@ -215,6 +222,37 @@ static void draw_rows(struct top_screen *screen, const struct live_snapshot *sna
     put(LINES - 2, line, A_NORMAL, width);
 }
 
+/* Views are of now, whichever picture is looked at. */
+static void draw_strips(struct top_screen *screen, size_t width)
+{
+    struct strip_cells cells;
+    char line[TOP_LINE_SIZE], details[STRIPS_DETAILS_SIZE] = "";
+    int lines = LINES > 6 ? LINES - 6 : 1;
+    size_t count = 0, monitors = live_views_warning(screen->views, details);
+
+    while (live_views_row(screen->views, count, &cells, NULL))
+        count++;
+    screen->shown = (size_t)lines;
+    find_chosen(screen, NULL, count, false);
+    top_views_heading(width, line);
+    put(3, line, A_REVERSE, width);
+    for (int i = 0; i < lines; i++) {
+        size_t index = screen->first + (size_t)i;
+        line[0] = '\0';
+        if (index < count && live_views_row(screen->views, index, &cells, NULL))
+            top_views_line(&cells, width, line);
+        put(4 + i, line,
+            (index < count && index == screen->at ? A_BOLD | A_STANDOUT : A_NORMAL) |
+                (index < count && cells.is_active ? A_BOLD : 0),
+            width);
+    }
+    if (monitors == 0)
+        put(4, "No dpm view run of this user is running.", A_NORMAL, width);
+    if (details[0] == '\0')
+        (void)live_views_row(screen->views, screen->at, &cells, details);
+    put(LINES - 2, details, A_NORMAL, width);
+}
+
 void top_screen_draw(struct top_screen *screen)
 {
     const struct live *live = screen->feed->live;
@@ -241,7 +279,10 @@ void top_screen_draw(struct top_screen *screen)
     top_costs(snapshot, live_feed_records(screen->feed), width, line);
     put(1, line, A_NORMAL, width);
     draw_views(screen, width);
-    draw_rows(screen, snapshot, before, width);
+    if (screen->look.view == TOP_STRIPS)
+        draw_strips(screen, width);
+    else
+        draw_rows(screen, snapshot, before, width);
     draw_lowest(screen, LINES - 1, width);
     refresh();
 }

@@ -8,11 +8,13 @@
 #define DPM_TOP_SCREEN_H
 
 #include "command/live/live_feed.h"
+#include "command/live/live_views.h"
 #include "command/live/top_table.h"
 
 struct top_screen {
     struct live_feed *feed;
-    const char *subject; /* of what: "redis.trace" */
+    struct live_views *views; /* of running monitors; NULL: none are looked at */
+    const char *subject;      /* of what: "redis.trace" */
     struct top_look look;
     bool active;      /* the terminal is ours */
     bool helps;       /* the keys are shown */

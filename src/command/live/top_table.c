@@ -103,6 +103,7 @@ static const struct {
                         ARRAY_SIZE(of_groups), LIVE_WAITED_FOR, true},
     [TOP_MACHINES] = {"machines", "MACHINE", LIVE_MACHINES, of_groups, ARRAY_SIZE(of_groups),
                       LIVE_WAITED_FOR, true},
+    [TOP_STRIPS] = {"views", "VIEW", LIVE_PROCESSES, NULL, 0, LIVE_WAITED_FOR, false},
 };
 
 void top_look_init(struct top_look *look)
@@ -137,6 +138,8 @@ void top_sort_next(struct top_look *look, int step)
 {
     size_t count = views[look->view].count, at = 0;
 
+    if (count == 0)
+        return;
     while (at < count && views[look->view].columns[at].value != look->sort[look->view])
         at++;
     at = (at + count + (size_t)(step < 0 ? count - 1 : 1)) % count;

@@ -21,6 +21,7 @@ enum top_view {
     TOP_PROGRAMS,
     TOP_CONTAINERS,
     TOP_MACHINES,
+    TOP_STRIPS, /* views of running monitors: top_views.h has their lines */
     TOP_VIEWS,
 };
 

@@ -17,7 +17,9 @@ static json_t *make_params(const char *method, char *const *words, size_t count)
 {
     char *end = NULL;
 
-    if ((strcmp(method, "views") == 0 || strcmp(method, "counts") == 0) && count == 0)
+    if ((strcmp(method, "views") == 0 || strcmp(method, "state") == 0 ||
+         strcmp(method, "counts") == 0) &&
+        count == 0)
         return json_object();
     if (strcmp(method, "sensor") == 0 && count == 2 &&
         (strcmp(words[1], "on") == 0 || strcmp(words[1], "off") == 0))
@@ -84,10 +86,9 @@ int view_control(char *const *words, size_t count)
     struct problem problem = {""};
 
     if (params == NULL)
-        return command_usage_error(
-            "view",
-            "control: give the socket, and one of: views; counts; sensor VIEW on|off; threshold "
-            "VIEW NUMBER VALUE; probe ATTRIBUTE; value ATTRIBUTE");
+        return command_usage_error("view", "control: give the socket, and one of: views; state; "
+                                           "counts; sensor VIEW on|off; threshold "
+                                           "VIEW NUMBER VALUE; probe ATTRIBUTE; value ATTRIBUTE");
     json_t *request = json_pack("{s:i, s:s, s:o}", "id", 1, "method", words[1], "params", params);
     int result = ask(words[0], request, &answer, &problem);
     json_decref(request);

@@ -182,6 +182,11 @@ void view_controlled_work(struct view_controlled *controlled)
             work_client(controlled, &controlled->clients[i]);
 }
 
+void view_controlled_changed(struct view_controlled *controlled, const struct view_change *change)
+{
+    control_lines_changed(controlled->lines, change);
+}
+
 void view_controlled_answered(struct view_controlled *controlled, uint64_t question,
                               const struct view_value *value, uint64_t time)
 {

@@ -23,6 +23,9 @@ void view_controlled_free(struct view_controlled *controlled); /* NULL is allowe
 int view_controlled_descriptor(const struct view_controlled *controlled);
 void view_controlled_work(struct view_controlled *controlled);
 
+/* A row has changed (struct monitor_calls). */
+void view_controlled_changed(struct view_controlled *controlled, const struct view_change *change);
+
 /* The answer to a probe (struct monitor_calls). */
 void view_controlled_answered(struct view_controlled *controlled, uint64_t question,
                               const struct view_value *value, uint64_t time);

@@ -2,6 +2,8 @@
 /* view_explain.c: `dpm view explain`: the plans of views, with their figures. */
 #include "command/views/view_explain.h"
 
+#include "monitor/states.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
@@ -88,48 +90,13 @@ static void print_plans(const struct view_conditions *conditions, const struct v
     putchar('\n');
 }
 
-static json_t *json_of_plan(const struct view_conditions *conditions, const struct view_plan *plan)
-{
-    static const char *const collections[] = {"traced", "sampled", "probed"};
-    static const char *const sites[] = {"sensor", "resident", "central"};
-    static const char *const routes[] = {"resident", "straight", "shared"};
-    const struct view *view = conditions->view;
-    json_t *parts = json_array();
-    char entity[VIEW_ENTITY_SIZE];
-    int failed = 0;
-
-    for (size_t i = 0; i < view->entity_count; i++) {
-        const struct view_part_plan *part = &plan->parts[i];
-        view_entity_text(&view->entities[i], entity);
-        json_t *name = json_string(entity);
-        failed |= json_array_append_new(
-            parts,
-            json_pack("{s:o, s:s, s:s, s:s}", "instance", name != NULL ? name : json_string(""),
-                      "collection",
-                      view->entities[i].builtin == VIEW_PROGRAM ? collections[part->collection]
-                                                                : "figures",
-                      "evaluated", sites[part->evaluates], "route", routes[part->route]));
-    }
-    json_t *object =
-        json_pack("{s:o, s:s, s:s, s:b, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "instances",
-                  parts, "evaluated", sites[plan->top], "notifies", sites[plan->notifies],
-                  "dedicated", (int)plan->dedicated, "window", plan->window, "latency",
-                  plan->latency, "notice", plan->notice, "flush", plan->flush, "period",
-                  plan->period, "records", plan->records, "messages", plan->traffic, "per_record",
-                  plan->per_record, "per_notification", plan->per_notification);
-    if (failed == 0)
-        return object;
-    json_decref(object);
-    return NULL;
-}
-
 static int print_json(const struct view_conditions *conditions, const struct view_plans *plans)
 {
     json_t *list = json_array();
     int failed = 0;
 
     for (size_t i = 0; i < plans->count; i++)
-        failed |= json_array_append_new(list, json_of_plan(conditions, &plans->list[i]));
+        failed |= json_array_append_new(list, view_plan_json(conditions, &plans->list[i]));
     json_t *object =
         json_pack("{s:s, s:f, s:f, s:f, s:b, s:f, s:o}", "view", conditions->view->name, "plans",
                   plans->all, "feasible", plans->feasible, "in_time", plans->in_time, "pruned",

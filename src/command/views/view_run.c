@@ -6,6 +6,7 @@
 #include "command/views/view_controlled.h"
 #include "command/views/view_hosts.h"
 
+#include "base/folder.h"
 #include "base/process.h"
 #include "launch/launch.h"
 #include "monitor/collector.h"
@@ -33,6 +34,7 @@ struct view_run {
     struct monitor *monitor;
     struct view_hosts *hosts;           /* NULL: this machine */
     struct view_controlled *controlled; /* NULL: no requests */
+    char link[PATH_MAX];                /* to its socket; "": none */
     struct monitor_counts of_hosts;
     int ready; /* epoll, if there are hosts: the monitor and signals */
     char machine[VIEW_NAME_MOST + 1];
@@ -52,6 +54,8 @@ static void changed(void *context, const struct view_change *change)
 
     if (view_line_print(stdout, run->options->json, run->begin, change) < 0)
         run->failed = true;
+    if (run->controlled != NULL)
+        view_controlled_changed(run->controlled, change);
     fflush(stdout); /* an error of it is seen at the end */
 }
 
@@ -158,6 +162,36 @@ static int begin_hosts(struct view_run *run, const char *file, struct problem *p
     return result;
 }
 
+/* "/home/a/.local/state/dpm/web1/monitors/4711"; others may not read the folder. Returns 0 or a negative errno. */
+static int own_path(char path[PATH_MAX])
+{
+    char name[24];
+
+    snprintf(name, sizeof(name), "%d", (int)getpid());
+    int result = folder_of_user("monitors", name, path, NULL);
+    return result < 0 ? result : folder_make_parents(path);
+}
+
+/* Where dpm top and dpm live find it: a socket, or a link to the one that the user has named. Without such a place it is not found. */
+static int begin_control(struct view_run *run, struct problem *problem)
+{
+    const char *named = run->options->control;
+    char path[PATH_MAX], target[PATH_MAX];
+    bool is_found = own_path(path) == 0;
+    int result = 0;
+
+    if (named != NULL)
+        result = view_controlled_new(named, run->file, run->monitor, &run->controlled, problem);
+    else if (is_found)
+        (void)view_controlled_new(path, run->file, run->monitor, &run->controlled, problem);
+    if (result < 0 || named == NULL || !is_found || realpath(named, target) == NULL)
+        return result;
+    unlink(path); /* of a process with the same number, which was killed */
+    if (symlink(target, path) == 0)
+        strcpy(run->link, path);
+    return 0;
+}
+
 static int prepare(struct view_run *run, const char *file, struct problem *problem)
 {
     int result = view_read(file, &run->file, problem);
@@ -179,9 +213,8 @@ static int prepare(struct view_run *run, const char *file, struct problem *probl
         result = begin_hosts(run, file, problem);
     if (result == 0)
         result = make_monitor(run, file, problem);
-    if (result == 0 && run->options->control != NULL)
-        result = view_controlled_new(run->options->control, run->file, run->monitor,
-                                     &run->controlled, problem);
+    if (result == 0)
+        result = begin_control(run, problem);
     if (result == 0 && run->controlled != NULL)
         result = watch(run, view_controlled_descriptor(run->controlled), problem);
     return result < 0 ? result : watch(run, monitor_descriptor(run->monitor), problem);
@@ -393,6 +426,8 @@ int view_run(const char *file, char *const *command, const struct view_run_optio
     int result = carry_out(&run, file, command, &problem);
 
     view_controlled_free(run.controlled);
+    if (run.link[0] != '\0')
+        unlink(run.link);
     view_hosts_end(run.hosts, NULL);
     monitor_free(run.monitor);
     view_costs_done(&run.costs);

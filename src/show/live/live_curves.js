@@ -19,6 +19,8 @@ class Curves {
         this.notes = element("ul", {class: "curve-names"});
         this.area = element("div");
         root.append(this.notes, this.area);
+        this.notes.addEventListener("click", (event) => this.press(event.target.closest("button")));
+        this.area.addEventListener("click", (event) => this.point(event));
     }
 
     /* What is drawn: what was kept, and what is chosen now. */
@@ -85,23 +87,36 @@ class Curves {
         const {app} = this;
         const curves = this.list().map((curve) => ({...curve, values: this.values(curve)}));
         const at = app.moments.list.indexOf(app.moment);
-        this.notes.replaceChildren(...curves.map((curve, i) => this.note(curve, i, curve.values[at])));
+        morphChildren(this.notes, curves.map((curve, i) => this.note(curve, i, curve.values[at])));
         const units = [...new Set(curves.map((curve) => `${curve.metric.unit} ${curve.isChange}`))];
-        this.area.replaceChildren(this.picture(curves, units, at));
+        morphChildren(this.area, [this.picture(curves, units, at)]);
+    }
+
+    press(button) {
+        if (!button)
+            return;
+        if (button.dataset.index === "")
+            this.keep();
+        else {
+            this.kept.splice(Number(button.dataset.index), 1);
+            this.app.draw();
+        }
+    }
+
+    point(event) {
+        const box = event.target.closest(".curve-box");
+        if (!box)
+            return;
+        const {list} = this.app.moments;
+        const {left, width} = box.getBoundingClientRect();
+        const end = list.at(-1).time, begin = Math.max(list[0].time, end - curveSpan * 1e9);
+        this.app.holdAt(begin + (event.clientX - left) / width * (end - begin));
     }
 
     note(curve, index, value) {
         const sample = element("span", {class: `curve-sample curve-${index % curveColours}`, "aria-hidden": "true"});
-        const button = element("button", {type: "button"}, curve.isNow ? "Keep" : "Remove");
+        const button = element("button", {type: "button", "data-index": curve.isNow ? "" : String(index)}, curve.isNow ? "Keep" : "Remove");
         button.setAttribute("aria-label", `${button.textContent} ${this.name(curve)}`);
-        button.addEventListener("click", () => {
-            if (curve.isNow)
-                this.keep();
-            else {
-                this.kept.splice(index, 1);
-                this.app.draw();
-            }
-        });
         return element("li", {}, sample, `${this.name(curve)} `, element("strong", {}, metricText(curve.metric, value ?? NaN, curve.isChange)), " ", button);
     }
 
@@ -130,14 +145,12 @@ class Curves {
             if (own.some((curve) => curve.values.some(Number.isFinite)))
                 figures.append(element("span", {}, `${least < 0 ? `${metricText(own[0].metric, least, own[0].isChange)} to ` : ""}${metricText(own[0].metric, most, own[0].isChange)}${row < units.length - 1 ? "; " : ""}`));
         });
+        for (const {time, name} of this.app.strips.marks())
+            if (time >= begin && time <= end)
+                picture.append(shape("line", {x1: x(time).toFixed(1), x2: x(time).toFixed(1), y1: 0, y2: 10, class: "strip-mark"}, shape("title", {}, `${name} has notified`)));
         if (at >= 0)
             picture.append(shape("line", {x1: x(list[at].time), x2: x(list[at].time), y1: 0, y2: curveHeight, class: "cursor"}));
         const box = element("div", {class: "curve-box"}, picture, figures);
-        box.addEventListener("click", (event) => {
-            const {left, width} = box.getBoundingClientRect();
-            const time = begin + (event.clientX - left) / width * (end - begin);
-            this.app.hold(list.reduce((best, one, i) => Math.abs(one.time - time) < Math.abs(list[best].time - time) ? i : best, 0));
-        });
         return element("div", {}, box, axis(begin, end, 6));
     }
 

@@ -9,13 +9,17 @@ class Details {
     constructor(app, root) {
         this.app = app;
         this.root = root;
+        root.addEventListener("click", (event) => {
+            const {member} = event.target.dataset;
+            if (member !== undefined)
+                app.choose({from: Number(member)}, 0);
+        });
     }
 
     update() {
         const {app} = this;
         if (!app.chosen)
             return;
-        const isOpen = new Map([...this.root.querySelectorAll("details")].map((one) => [one.dataset.name, one.open]));
         const {from, to} = app.chosen;
         const title = [from, to].filter((end) => end !== undefined).map((end) => app.nameOf(end)).join(" to ");
         const parts = [element("h3", {}, title)];
@@ -23,10 +27,7 @@ class Details {
             parts.push(element("p", {class: "note"}, "The values of this moment are no longer kept: only its curves are."));
         else
             parts.push(...this.tables(JSON.parse(app.moment.text).interval));
-        this.root.replaceChildren(...parts);
-        this.root.querySelectorAll("details").forEach((one) => {
-            one.open = isOpen.get(one.dataset.name) ?? one.open;
-        });
+        morphChildren(this.root, parts);
     }
 
     /* Whether an end is the one that is chosen, or one of that group. */
@@ -40,7 +41,7 @@ class Details {
         const found = [];
         if (to === undefined) {
             for (const row of interval[groupings[group]])
-                if (group === 0 ? this.isEnd(row.key, from) : row.name === this.app.nameOf(from))
+                if (group === 0 ? this.isEnd(row.key, from) : this.app.moments.names.numbers.get(`${groupings[group]} ${row.key}`) === from)
                     found.push(this.table(row, row.name, true));
             if (group > 0)
                 found.push(this.members(interval.processes.filter((row) => this.isEnd(row.key, from))));
@@ -56,8 +57,7 @@ class Details {
     members(rows) {
         const list = element("ul", {class: "members-list"});
         for (const row of rows) {
-            const button = element("button", {type: "button", class: "link"}, row.name);
-            button.addEventListener("click", () => this.app.choose({from: this.app.moments.names.number(row.key, row.name)}, 0));
+            const button = element("button", {type: "button", class: "link", "data-member": this.app.moments.names.number(row.key, row.name)}, row.name);
             list.append(element("li", {}, button));
         }
         return element("div", {}, element("h4", {}, `${countText(rows.length)} processes in this snapshot`), list);
@@ -79,13 +79,15 @@ class Details {
                 add(element("span", {}, swatch(kind.key), `wait: ${kind.wait}`), this.text("ns", row.waits_ns[kind.key] ?? 0), this.text("ns", row.waits_so_far_ns[kind.key] ?? 0));
         const head = element("tr", {}, ...["", "in the interval", "so far"].map((text) => element(text ? "th" : "td", text ? {scope: "col", class: "figures"} : {}, text)));
         const box = element("details", {}, element("summary", {}, title), this.waits(row), wide(`Values of ${title}`, element("table", {class: "values"}, element("thead", {}, head), body)));
-        box.dataset.name = title;
+        box.dataset.key = title;
         box.open = isOpen;
         return box;
     }
 
     waits(row) {
         const wait = row.waits_for;
+        if (row.is_silent)
+            return element("p", {class: "note"}, "Its thread made no record for most of the interval: it computes, or is in a wait that goes on.");
         const kind = wait && this.app.about.kinds.find((one) => one.key === wait.kind);
         return wait ? element("p", {class: "note"}, `Waits for ${kind?.wait ?? wait.kind}${wait.what ? `: ${wait.what}` : ""}${wait.since_ns ? `, for ${duration(wait.since_ns)} so far` : ""}.`) : null;
     }

@@ -18,8 +18,10 @@
 int show_live_json(const struct live_snapshot *snapshot, uint64_t dropped, bool whole, FILE *file);
 
 /* Prints what a page needs to know before the first snapshot, as one object and a newline: `subject` (what is looked at, any
- * bytes), `interval_ns`, `speed` (0: it is no finished trace), kinds of waits and values, in words. Returns as above. */
-int show_live_about(const char *subject, uint64_t interval, double speed, FILE *file);
+ * bytes), `interval_ns`, `speed` (0: it is no finished trace), `why` ("trace", "record": where answers to "why?" are from), kinds of waits and
+ * values, in words. Returns as above. */
+int show_live_about(const char *subject, uint64_t interval, double speed, const char *why,
+                    FILE *file);
 
 /* What the server of metrics counts of itself. */
 struct live_served {

@@ -117,6 +117,9 @@ static int set_groups(json_t *object, const char *prefix, const struct communica
         snprintf(key, sizeof(key), "%s%s", prefix, groups[i].key);
         live_group_row_name(all, &all->processes[index], groups[i].table, name);
         result |= json_object_set_new(object, key, json_text(name, sizeof(name)));
+        snprintf(key, sizeof(key), "%s%s_key", prefix, groups[i].key);
+        result |=
+            set_key(object, key, live_group_row_key(all, &all->processes[index], groups[i].table));
     }
     return result;
 }
@@ -147,13 +150,15 @@ static json_t *row_json(const struct live_row *row, enum live_table table,
         if (!ends && machine != NULL)
             result |= json_object_set_new(
                 object, "machine", json_text(machine, sizeof(((struct live_machine *)0)->name)));
+        if (!ends)
+            result |= set_key(object, "key", row->key);
         if (table == LIVE_PROCESSES)
-            result |= set_key(object, "key", row->key) |
-                      set_groups(object, "", snapshot->communication, row->process[0]);
+            result |= set_groups(object, "", snapshot->communication, row->process[0]);
         if (row->pid != 0)
             result |= json_object_set_new(object, "pid", json_count(row->pid));
         if (!ends)
-            result |= json_object_set_new(object, "waits_for", wait_json(&row->wait));
+            result |= json_object_set_new(object, "waits_for", wait_json(&row->wait)) |
+                      json_object_set_new(object, "is_silent", json_boolean(row->wait.is_silent));
     } else {
         result |= json_object_set_new(object, "rows", json_count(row->rows));
     }
@@ -244,13 +249,15 @@ static json_t *value_json(const void *context, size_t index)
                      "moment", kind->is_moment, "meaning", kind->meaning);
 }
 
-int show_live_about(const char *subject, uint64_t interval, double speed, FILE *file)
+int show_live_about(const char *subject, uint64_t interval, double speed, const char *why,
+                    FILE *file)
 {
-    json_t *about = json_pack("{s: o, s: o, s: f, s: i, s: o, s: o}", "subject",
-                              json_text(subject, strlen(subject)), "interval_ns",
-                              json_count(interval), "speed", speed, "rows_most", LIVE_ROWS_MOST,
-                              "kinds", json_array_of(NULL, ELAPSED_KIND_COUNT, kind_json), "values",
-                              json_array_of(NULL, LIVE_WAITS, value_json));
+    json_t *about =
+        json_pack("{s: o, s: o, s: f, s: s, s: i, s: o, s: o}", "subject",
+                  json_text(subject, strlen(subject)), "interval_ns", json_count(interval), "speed",
+                  speed, "why", why, "rows_most", LIVE_ROWS_MOST, "kinds",
+                  json_array_of(NULL, ELAPSED_KIND_COUNT, kind_json), "values",
+                  json_array_of(NULL, LIVE_WAITS, value_json));
     int result = json_print(about, JSON_COMPACT, file);
 
     fputc('\n', file);

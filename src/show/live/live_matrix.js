@@ -92,7 +92,7 @@ class Matrix {
         if (all > shown)
             notes.push(`${countText(all - shown)} of ${countText(all)} are not shown: group them, or find one.`);
         if (pairs > 0)
-            notes.push(`${countText(pairs)} pairs with fewer messages are left out of this moment.`);
+            notes.push(`${countText(pairs)} pairs with fewer messages are left out of this moment${this.app.group > 0 ? ", also of the sums (≥)" : ""}.`);
         document.getElementById("matrix-note").textContent = notes.join(" ");
     }
 
@@ -132,7 +132,7 @@ class Matrix {
 
     fill(cell, value, most) {
         const {app} = this;
-        const text = value === null ? "" : app.text(value);
+        const text = value === null ? "" : app.arcText(value);
         if (cell.textContent !== text)
             cell.textContent = text;
         const [from, to] = cell.dataset.key.split(" ").map(Number);

@@ -33,9 +33,9 @@ class Names {
         return number;
     }
 
-    /* A group has no key but its name. */
-    group(name, grouping) {
-        return this.number(`${grouping} ${name}`, name);
+    /* Names of groups are cut: their keys tell them apart. An unmonitored host has none. */
+    group(name, grouping, key = name) {
+        return this.number(`${grouping} ${key}`, name);
     }
 }
 
@@ -98,14 +98,14 @@ class Moments {
     }
 
     belongs(number, row, prefix) {
-        this.groups[number] = [number, ...["program", "container", "machine"].map((grouping, i) => this.names.group(row[prefix + grouping], groupings[i + 1]))];
+        this.groups[number] = [number, ...["program", "container", "machine"].map((grouping, i) => this.names.group(row[prefix + grouping], groupings[i + 1], row[`${prefix}${grouping}_key`]))];
         return number;
     }
 
     nodesOf(rows, grouping) {
-        const all = new Map(); /* names of groups are cut: two may have the same */
+        const all = new Map();
         for (const row of rows) {
-            const number = grouping === groupings[0] ? this.belongs(this.names.number(row.key, row.name), row, "") : this.names.group(row.name, grouping);
+            const number = grouping === groupings[0] ? this.belongs(this.names.number(row.key, row.name), row, "") : this.names.group(row.name, grouping, row.key);
             const before = all.get(number);
             if (before)
                 addValues(nodeFields, before, nodeValues(row));
@@ -152,7 +152,7 @@ class Moments {
     }
 
     add(number, text) {
-        const {time, interval} = JSON.parse(text);
+        const {time, interval, views} = JSON.parse(text);
         const moment = {number, time: time.elapsed_ns, wall: time.wall_ns, last: time.last, seconds: interval.length_ns / 1e9, text,
             nodes: groupings.map((table) => this.nodesOf(interval[table], table)), arcs: this.arcsOf(interval),
             rest: this.restOf(interval),
@@ -166,6 +166,7 @@ class Moments {
             this.textSize -= this.list[i].text?.length ?? 0;
             this.list[i].text = null;
         }
+        return [views ?? [], moment];
     }
 
     /* {name: values} of a moment, by one of the groupings. */

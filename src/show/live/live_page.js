@@ -1,8 +1,12 @@
 /*
  * live_page.js: the page of dpm live: takes snapshots as they come, and draws the moment that is shown: the latest, or one that is held.
  *
- *      GET /events --> Moments --> Spots, Curves, Matrix, Details
+ *      GET /events --> Moments --> Spots, Curves, Strips, Matrix, Details
+ *
+ * A page that is not seen has no connection: browsers open six to a server. What it has missed comes when it is seen again.
  */
+const hiddenFor = 10000; /* ms, then a page that is not seen ends its connection */
+
 class App {
     constructor() {
         const place = (id) => document.getElementById(id);
@@ -17,12 +21,15 @@ class App {
         this.seen = groupings.map(() => []); /* names in the order of their appearance */
         this.chosen = null; /* {group, from, to}: to undefined: a process or group */
         this.held = null; /* a moment */
+        this.isHeldLost = false; /* it was so old that it is no longer kept */
         this.connection = ""; /* what is wrong with it */
         this.isDue = false;
         this.spots = new Spots(this, place("spots"));
         this.curves = new Curves(this, place("curves"));
+        this.strips = new Strips(this, place("strips"));
         this.matrix = new Matrix(this, place("matrix"));
         this.details = new Details(this, place("details"));
+        this.why = new Why(this, place("why"));
         this.listen();
         this.follow();
     }
@@ -65,6 +72,12 @@ class App {
         return metricText(this.metric, value, this.isChange);
     }
 
+    /* The value of an arc: of groups, it is a sum to which pairs are lacking that the moment has left out. */
+    arcText(value) {
+        const isLeast = this.group > 0 && this.moment.rest.pairs > 0 && this.metric.sums && !this.isChange && value > 0;
+        return `${isLeast ? "≥ " : ""}${this.text(value)}`;
+    }
+
     isChosen({from, to}) {
         return this.chosen !== null && this.chosen.group === this.group && this.chosen.from === from && this.chosen.to === to;
     }
@@ -90,7 +103,14 @@ class App {
     hold(index) {
         const {list} = this.moments;
         this.held = index >= list.length - 1 ? null : list[Math.max(0, index)];
+        this.isHeldLost = false;
         this.draw();
+    }
+
+    /* The moment that is nearest to this time. */
+    holdAt(time) {
+        const {list} = this.moments;
+        this.hold(list.reduce((best, one, i) => Math.abs(one.time - time) < Math.abs(list[best].time - time) ? i : best, 0));
     }
 
     step(by) {
@@ -99,6 +119,7 @@ class App {
 
     toggleHold() {
         this.held = this.held ? null : this.moments.list.at(-1) ?? null;
+        this.isHeldLost = false;
         this.draw();
     }
 
@@ -132,7 +153,7 @@ class App {
         place("farther").addEventListener("click", () => this.spots.zoom(1.4));
         place("fit").addEventListener("click", () => this.spots.showAll());
         document.addEventListener("keydown", (event) => this.key(event));
-        document.addEventListener("visibilitychange", () => this.draw());
+        document.addEventListener("visibilitychange", () => this.see());
     }
 
     key(event) {
@@ -150,13 +171,33 @@ class App {
 
     /* ---- what comes ---- */
 
+    see() {
+        clearTimeout(this.leaving);
+        if (document.hidden)
+            this.leaving = setTimeout(() => this.leave(), hiddenFor);
+        else if (!this.source)
+            this.follow();
+        this.draw();
+    }
+
+    leave() {
+        this.source?.close();
+        this.source = null;
+    }
+
     follow() {
         history.replaceState(null, "", "/"); /* the token is used up */
-        const source = new EventSource("/events");
+        const latest = this.moments.list.at(-1);
+        const source = new EventSource(latest ? `/events?last=${latest.number}` : "/events");
+        this.source = source;
+        setTimeout(() => {
+            if (source.readyState === EventSource.CONNECTING && this.moments.list.length === 0)
+                this.say("No answer yet. A browser opens six connections to a server: close other pages of dpm live.");
+        }, 5000);
         source.addEventListener("about", (event) => this.begin(JSON.parse(event.data)));
         source.addEventListener("message", (event) => {
             this.connection = "";
-            this.moments.add(Number(event.lastEventId), event.data);
+            this.strips.take(...this.moments.add(Number(event.lastEventId), event.data));
             if (this.moments.list.length === 1)
                 this.groupAtFirst();
             this.draw();
@@ -179,6 +220,7 @@ class App {
     begin(about) {
         this.about = about;
         colourKinds(about.kinds);
+        this.why.begin();
         this.place("subject").textContent = about.subject;
         document.title = `${about.subject} – dpm live`;
     }
@@ -196,13 +238,17 @@ class App {
     }
 
     drawNow() {
-        if (this.held && !this.moments.list.includes(this.held))
+        if (this.held && !this.moments.list.includes(this.held)) {
             this.held = this.moments.list[0];
+            this.isHeldLost = true;
+        }
         this.sayState();
         this.spots.update();
         this.curves.update();
+        this.strips.update();
         this.matrix.update();
         this.details.update();
+        this.why.update();
         this.sayHidden();
     }
 
@@ -224,8 +270,8 @@ class App {
         slider.setAttribute("aria-valuetext", place("when").textContent);
         place("hold").setAttribute("aria-pressed", String(this.held !== null));
         place("hold").textContent = this.held ? "Go on" : "Hold";
-        const speed = this.about.speed > 0 ? `Playback, ${this.about.speed} times as fast.` : "Live.";
-        this.say(this.connection || (this.held ? `Held, at ${duration(moment.time)} (${new Date(moment.wall / 1e6).toLocaleTimeString("en-GB")}).` : latest.last ? "The recording has ended: these are its last figures." : speed));
+        const speed = this.about.speed > 0 ? (this.about.speed === 1 ? "Playback." : `Playback, ${this.about.speed} times as fast.`) : "Live.";
+        this.say(this.connection || (this.isHeldLost ? "The moment that was held is no longer kept: this is the oldest one." : this.held ? `Held, at ${duration(moment.time)} (${new Date(moment.wall / 1e6).toLocaleTimeString("en-GB")}).` : latest.last ? "The recording has ended: these are its last figures." : speed));
         const perSecond = (value) => moment.seconds > 0 ? value / moment.seconds : 0;
         place("figures").textContent = `${duration(moment.time)} since it began; ${shortCount(Math.round(perSecond(whole.events)))} events/s, ${countText(whole.lost)} lost. Recorder: ` +
             `${percent(perSecond(whole.recorder) / 1e9)} of a CPU${this.about.speed > 0 ? "" : `, dpm live: ${percent(perSecond(whole.reader) / 1e9)}`}.`;
@@ -240,12 +286,12 @@ class App {
             sample.style.background = heat(share);
             return [sample, `${this.text(share * most)} `];
         });
-        this.place("scale").replaceChildren(...most > 0 ? marks : []);
+        morphChildren(this.place("scale"), most > 0 ? marks : []);
     }
 
     sayHidden() {
         const chips = [...this.hidden].map((name) => {
-            const chip = element("button", {type: "button", title: "Show again"}, shortName(this.nameOf(name), 24));
+            const chip = element("button", {type: "button", title: "Show again", "data-key": name}, shortName(this.nameOf(name), 24));
             chip.setAttribute("aria-label", `Show ${this.nameOf(name)} again`);
             chip.addEventListener("click", () => this.show(name));
             return chip;

@@ -33,6 +33,7 @@ class Places {
         this.at = new Map(); /* name -> {tier, row, busy: the number of the latest moment in which it did anything} */
         this.rows = new Map(); /* tier -> rows that are or were taken */
         this.free = new Map(); /* tier -> those that were given back */
+        this.seen = 0; /* the number of the latest moment that was looked at */
     }
 
     place(name, tier, busy) {
@@ -108,13 +109,13 @@ class Spots {
     /* ---- what is shown ---- */
 
     /* Names that have done anything, the busiest first. */
-    busy(nodes, arcs) {
+    busy(nodes, arcs, seconds) {
         const traffic = new Map();
         for (const {from, to, values} of arcs.values())
             for (const end of [from, to])
                 traffic.set(end, (traffic.get(end) ?? 0) + values[0] + (values[arcFields.indexOf("requests")] || 0));
         for (const [name, values] of nodes)
-            if (values[0] / 1e9 >= 0.01 * this.app.moment.seconds)
+            if (values[0] / 1e9 >= 0.01 * seconds)
                 traffic.set(name, (traffic.get(name) ?? 0) + 1);
         return [...traffic].filter(([, amount]) => amount > 0).sort((a, b) => b[1] - a[1]).map(([name]) => name);
     }
@@ -123,10 +124,20 @@ class Spots {
         const {group, moment} = this.app;
         const places = this.places[group];
         const nodes = this.app.moments.nodes(moment, group), arcs = this.app.moments.arcs(moment, group);
-        this.takePlaces(places, this.busy(nodes, arcs), moment.number);
+        this.look(places, group);
         this.drawBoxes(places, nodes);
         this.drawArcs(places, arcs);
         this.fit();
+    }
+
+    /* All moments that have come since the last look, also those before the page was opened: what was busy in one has a place. */
+    look(places, group) {
+        const {moments} = this.app;
+        for (const moment of moments.list)
+            if (moment.number > places.seen) {
+                this.takePlaces(places, this.busy(moments.nodes(moment, group), moments.arcs(moment, group), moment.seconds), moment.number);
+                places.seen = moment.number;
+            }
     }
 
     takePlaces(places, busy, now) {
@@ -185,7 +196,7 @@ class Spots {
         box.second.setAttribute("y", 31);
         const text = name === "others" ? "others" : this.app.nameOf(name);
         box.group.dataset.name = text;
-        box.first.textContent = shortName(text, 23);
+        box.first.textContent = shortName(text, 21);
         if (name !== "others") {
             box.group.classList.toggle("outside-box", this.app.moments.outside.has(name));
             box.group.addEventListener("click", () => this.app.choose({from: name}));
@@ -282,9 +293,9 @@ class Spots {
         const isQuiet = Number.isNaN(value) || value === 0;
         arc.line.style.stroke = isQuiet ? "var(--line)" : heat(share);
         arc.line.style.strokeWidth = `${(isQuiet ? 1 : 1.2 + 3.8 * Math.sqrt(share)).toFixed(2)}px`;
-        arc.title.textContent = `${what}: ${app.metric.name} ${app.text(value)}`;
+        arc.title.textContent = `${what}: ${app.metric.name} ${app.arcText(value)}`;
         arc.group.dataset.ends = what;
-        arc.text.textContent = isLabelled && !isQuiet ? app.text(value) : "";
+        arc.text.textContent = isLabelled && !isQuiet ? app.arcText(value) : "";
         const isHidden = app.hidden.has(arc.from) || app.hidden.has(arc.to) || (isQuiet && (arc.from === "others" || arc.to === "others"));
         arc.group.style.display = arc.text.style.display = isHidden ? "none" : "";
         arc.group.classList.toggle("chosen", app.isChosen(arc));

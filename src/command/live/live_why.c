@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: MIT */
+/* live_why.c: see live_why.h. */
+#include "command/live/live_why.h"
+
+#include "base/folder.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define TEXT_MOST      262144        /* bytes of an answer */
+#define PATIENCE       120000000000u /* ns for the recording, and for the answer */
+#define WORDS_MOST     300           /* of a command: traces are of at most 256 machines */
+#define VARIABLES_MOST 1000          /* of the environment */
+#define RECORDED       "10s"
+#define COLUMNS        "COLUMNS=100"
+
+struct live_why {
+    pthread_mutex_t mutex;
+    const char *const *chosen; /* NULL: traces */
+    char **traces;
+    size_t trace_count;
+    /* the question that is answered */
+    pthread_t thread;
+    bool has_thread, is_busy, ends;
+    pid_t child; /* 0: none */
+    struct live_why_question question;
+    void (*done)(void *context, char *text);
+    void *context;
+};
+
+int live_why_new(const char *const *chosen, struct live_why **ret_why)
+{
+    struct live_why *why = calloc(1, sizeof(*why));
+
+    if (why == NULL)
+        return -ENOMEM;
+    pthread_mutex_init(&why->mutex, NULL);
+    why->chosen = chosen;
+    *ret_why = why;
+    return 0;
+}
+
+static void forget_traces(struct live_why *why)
+{
+    for (size_t i = 0; i < why->trace_count; i++)
+        free(why->traces[i]);
+    free(why->traces);
+    why->traces = NULL;
+    why->trace_count = 0;
+}
+
+void live_why_end(struct live_why *why)
+{
+    if (why == NULL)
+        return;
+    pthread_mutex_lock(&why->mutex);
+    why->ends = true;
+    if (why->child > 0)
+        kill(why->child, SIGTERM);
+    pthread_mutex_unlock(&why->mutex);
+    if (why->has_thread)
+        pthread_join(why->thread, NULL);
+    why->has_thread = false;
+}
+
+void live_why_free(struct live_why *why)
+{
+    if (why == NULL)
+        return;
+    forget_traces(why);
+    pthread_mutex_destroy(&why->mutex);
+    free(why);
+}
+
+int live_why_traces(struct live_why *why, char *const *traces, size_t count)
+{
+    int result = 0;
+
+    pthread_mutex_lock(&why->mutex);
+    if (!why->is_busy && count != why->trace_count) { /* else the next time */
+        forget_traces(why);
+        why->traces = calloc(count + 1, sizeof(*why->traces));
+        for (size_t i = 0; why->traces != NULL && i < count; i++)
+            if ((why->traces[i] = strdup(traces[i])) != NULL)
+                why->trace_count++;
+        if (why->trace_count != count) {
+            forget_traces(why);
+            result = -ENOMEM;
+        }
+    }
+    pthread_mutex_unlock(&why->mutex);
+    return result;
+}
+
+/* ---- children ---- */
+
+/* Its words stand in `words`. It gets neither our signals nor our terminal; one that only reads traces goes behind what is metered. Returns the end from which its output is read. */
+static int start(struct live_why *why, char *const *words, bool is_reader)
+{
+    posix_spawn_file_actions_t files;
+    posix_spawnattr_t attributes;
+    sigset_t none;
+    char *environment[VARIABLES_MOST];
+    size_t count = 0;
+    int ends[2];
+
+    if (pipe2(ends, O_CLOEXEC) < 0)
+        return -errno;
+    for (char **at = environ; *at != NULL && count + 2 < VARIABLES_MOST; at++)
+        if (strncmp(*at, "COLUMNS=", 8) != 0)
+            environment[count++] = *at;
+    environment[count++] = (char *)COLUMNS;
+    environment[count] = NULL;
+    sigemptyset(&none);
+    posix_spawn_file_actions_init(&files);
+    posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_adddup2(&files, ends[1], STDOUT_FILENO);
+    posix_spawn_file_actions_adddup2(&files, ends[1], STDERR_FILENO);
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
+    posix_spawnattr_setsigmask(&attributes, &none);
+    pthread_mutex_lock(&why->mutex);
+    int error = why->ends ? ECANCELED
+                          : posix_spawn(&why->child, "/proc/self/exe", &files, &attributes, words,
+                                        environment);
+    if (error != 0)
+        why->child = 0;
+    else if (is_reader)
+        (void)setpriority(PRIO_PROCESS, (id_t)why->child, 10);
+    pthread_mutex_unlock(&why->mutex);
+    posix_spawnattr_destroy(&attributes);
+    posix_spawn_file_actions_destroy(&files);
+    close(ends[1]);
+    if (error != 0)
+        close(ends[0]);
+    return error != 0 ? -error : ends[0];
+}
+
+/* Reads what it prints, until it ends, the time is over, or there is too much of it. */
+static void read_output(int file, char *text)
+{
+    uint64_t end = clock_now(CLOCK_MONOTONIC) + PATIENCE, now;
+    struct pollfd ready = {.fd = file, .events = POLLIN};
+    size_t size = 0;
+
+    while (size < TEXT_MOST && (now = clock_now(CLOCK_MONOTONIC)) < end) {
+        if (poll(&ready, 1, poll_timeout(end, now)) <= 0)
+            continue;
+        ssize_t got = read(file, text + size, TEXT_MOST - size);
+        if (got == 0 || (got < 0 && errno != EINTR))
+            break;
+        size += got > 0 ? (size_t)got : 0;
+    }
+    text[size] = '\0';
+}
+
+/* Runs it. Returns its exit status, or a negative errno; `text`, of TEXT_MOST + 1 bytes, gets what it prints. */
+static int run(struct live_why *why, char *const *words, bool is_reader, char *text)
+{
+    int file = start(why, words, is_reader), status = 0;
+
+    if (file < 0) {
+        snprintf(text, TEXT_MOST, "dpm cannot be started: %s\n", strerror(-file));
+        return file;
+    }
+    read_output(file, text);
+    close(file);
+    (void)kill(why->child, SIGTERM); /* if it has not ended yet */
+    pid_t child = why->child;
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+        ;
+    pthread_mutex_lock(&why->mutex);
+    why->child = 0;
+    pthread_mutex_unlock(&why->mutex);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -EINTR;
+}
+
+/* ---- answers ---- */
+
+static int record(struct live_why *why, char *trace, char *text)
+{
+    char *words[WORDS_MOST] = {"dpm",        "acquire", "--duration", RECORDED,
+                               "--analyses", "stats",   "-o",         trace};
+    size_t count = 8;
+
+    for (const char *const *at = why->chosen; *at != NULL && count + 1 < WORDS_MOST; at++)
+        words[count++] = (char *)(uintptr_t)*at;
+    return run(why, words, false, text);
+}
+
+static int explain(struct live_why *why, char *const *traces, size_t trace_count, char *text)
+{
+    char from[32], to[32], pid[16], *words[WORDS_MOST] = {"dpm", "why"};
+    size_t count = 2;
+
+    snprintf(from, sizeof(from), "%.9fs", (double)why->question.from / 1e9);
+    snprintf(to, sizeof(to), "%.9fs", (double)why->question.to / 1e9);
+    snprintf(pid, sizeof(pid), "%" PRIu32, why->question.pid);
+    if (why->chosen == NULL) {
+        words[count++] = "--from";
+        words[count++] = from;
+        words[count++] = "--to";
+        words[count++] = to;
+    }
+    if (why->question.pid != 0) {
+        words[count++] = "--process";
+        words[count++] = pid;
+    }
+    words[count++] = "--";
+    for (size_t i = 0; i < trace_count && count + 1 < WORDS_MOST; i++)
+        words[count++] = traces[i];
+    return run(why, words, true, text);
+}
+
+static void explain_recorded(struct live_why *why, char *text)
+{
+    const char *folder = getenv("TMPDIR");
+    char path[PATH_MAX], trace[PATH_MAX + 8];
+
+    snprintf(path, sizeof(path), "%.*s/dpm-why.XXXXXX", PATH_MAX - 32,
+             folder == NULL || folder[0] != '/' ? "/tmp" : folder);
+    if (mkdtemp(path) == NULL) {
+        snprintf(text, TEXT_MOST, "cannot make the folder %.200s: %s\n", path, strerror(errno));
+        return;
+    }
+    snprintf(trace, sizeof(trace), "%s/trace", path);
+    char *const traces[] = {trace};
+    if (record(why, trace, text) == 0)
+        (void)explain(why, traces, 1, text);
+    folder_remove(path);
+}
+
+static void *work(void *context)
+{
+    struct live_why *why = context;
+    char *text = malloc(TEXT_MOST + 1);
+
+    if (text != NULL && why->chosen != NULL)
+        explain_recorded(why, text);
+    else if (text != NULL)
+        (void)explain(why, why->traces, why->trace_count, text);
+    void (*done)(void *context, char *text) = why->done;
+    void *asker = why->context;
+    pthread_mutex_lock(&why->mutex);
+    why->is_busy = false;
+    pthread_mutex_unlock(&why->mutex);
+    done(asker, text);
+    return NULL;
+}
+
+int live_why_ask(struct live_why *why, const struct live_why_question *question,
+                 void (*done)(void *context, char *text), void *context)
+{
+    int result = 0;
+
+    pthread_mutex_lock(&why->mutex);
+    if (why->is_busy || why->ends)
+        result = -EBUSY;
+    else if (why->chosen == NULL && why->trace_count == 0)
+        result = -ENOENT;
+    if (result == 0 && why->has_thread)
+        pthread_join(why->thread, NULL); /* it has answered, and ends */
+    if (result == 0) {
+        why->question = *question;
+        why->done = done;
+        why->context = context;
+        result = -pthread_create(&why->thread, NULL, work, why);
+        why->has_thread = why->is_busy = result == 0;
+    }
+    pthread_mutex_unlock(&why->mutex);
+    return result;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * states.h: what has become of views, as JSON, for displays that ask again and again (dpm top, dpm live).
+ *
+ *      changed --view_states_add--> the latest changes, numbered: 17 Long active, 18 Long changed ... --.
+ *      central monitor: rows, plans, machines that are late ------------------------------------------+--> {"views": [...],
+ *      notifier: what was sent, and how much of it late ----------------------------------------------'     "changes": [...]}
+ *
+ * dpm-view(1), "State of views", describes the keys.
+ */
+#ifndef DPM_STATES_H
+#define DPM_STATES_H
+
+#include "monitor/monitor.h"
+
+#include <jansson.h>
+
+struct view_states;
+
+/* `file` and `monitor` must outlive it. Returns 0 or -ENOMEM. */
+int view_states_new(const struct view_file *file, struct monitor *monitor,
+                    struct view_states **ret_states);
+void view_states_free(struct view_states *states); /* NULL is allowed */
+
+/* A row has changed. Without memory it is missed, and counted so. */
+void view_states_add(struct view_states *states, const struct view_change *change);
+
+/* The state now, with the changes after number `since`, at most 500. NULL: out of memory. */
+json_t *view_states_json(const struct view_states *states, uint64_t since);
+
+/* A plan of a view, as `dpm view explain --json` prints it. NULL: out of memory. */
+json_t *view_plan_json(const struct view_conditions *conditions, const struct view_plan *plan);
+
+#endif
