@@ -136,6 +136,10 @@ enum record_flag {
     RECORD_SAME_CALL = 1024,
     /* SENDCALL: the stream was preempted; it did not wait for buffer space */
     RECORD_PREEMPTED = 256,
+    /* READ and WRITE: the call has mapped the file, which may be read, or written to, there from now on */
+    RECORD_MAPPED = 256,
+    /* CREATEPATH of a file: it was emptied when it was opened. WRITE: the file was cut, or extended, to `offset` */
+    RECORD_TRUNCATED = 512,
     /* PATH: several sockets receive each message: multicast or broadcast */
     RECORD_MANY = 16384,
     /* BLOCK: the call for a lock had a time limit; if nothing woke the stream, it was asleep for that time */

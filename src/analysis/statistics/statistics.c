@@ -22,6 +22,8 @@ int statistics_new(struct history *history, uint64_t every, struct statistics **
     statistics->identities = history_share_identities(history);
     statistics->message_value =
         history_keep_values(history, sizeof(struct queued_message), EVENT_FLAG(EVENT_SEND));
+    statistics->writer_value =
+        history_keep_values(history, sizeof(uint32_t), EVENT_FLAG(EVENT_WRITE));
     history_follow_queues(history);
     statistics->intervals.every = every;
     statistics->streams.size = sizeof(struct stream);
@@ -55,6 +57,7 @@ void statistics_free(struct statistics *statistics)
     procedures_done(&statistics->procedures);
     failures_done(&statistics->failures);
     files_done(&statistics->files);
+    inputs_done(&statistics->inputs);
     coverings_done(&statistics->coverings);
     askings_done(&statistics->askings);
     communication_free(statistics->rows);

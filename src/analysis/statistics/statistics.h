@@ -294,6 +294,21 @@ struct communication_file {
     struct file_use writes;
 };
 
+/* What one process has read from files that another one had written, as far as is known. */
+struct communication_input {
+    /* indexes into communication.processes: the writer, and the reader. NO_PROCESS: of all files beyond the limit */
+    uint32_t from, to;
+    uint64_t files;
+    uint64_t
+        reads; /* READs that found something of the writer's; those of several threads of it count for each */
+    uint64_t bytes;    /* that the writer had written last */
+    uint64_t doubtful; /* of the reads: a write overlapped it in time, or one of them is mmap */
+    const char
+        *name; /* of the file, as endpoint_local() writes it; of several, the one with most bytes */
+    /* ns, clock of their machine: the latest WRITE that was read, and the first READ */
+    uint64_t written, read;
+};
+
 struct communication_piece {
     void *bytes;
     size_t size;
@@ -335,6 +350,8 @@ struct communication {
     size_t failure_count;
     struct communication_file *files; /* most bytes first */
     size_t file_count;
+    struct communication_input *inputs; /* most bytes first */
+    size_t input_count;
     struct traffic *intervals; /* what was sent in each interval, in order of time */
     size_t interval_count;
     uint64_t interval;      /* ns; 0: not asked for */

@@ -26,6 +26,7 @@
 #define MACHINE(member)   FIELD(communication_machine, member)
 #define PROCEDURE(member) FIELD(communication_procedure, member)
 #define FILES(member)     FIELD(communication_file, member)
+#define INPUT(member)     FIELD(communication_input, member)
 #define LOAD(member)      FIELD(communication_machine, load.member)
 #define CGROUP(member)    FIELD(communication_cgroup, member)
 #define ALL(member)       FIELD(communication, member)
@@ -201,6 +202,31 @@ static void user_of_file(const struct communication *all, const void *row,
     process_text(all, file->process, text);
     snprintf(value->made, sizeof(value->made), "%.*s", NAME_SIZE - 1, text);
     set_text(value, value->made, NAME_SIZE);
+}
+
+/* The two processes of an input, in CSV. */
+static void party_of_input(const struct communication *all, uint32_t process,
+                           struct result_value *value)
+{
+    char text[PROCESS_TEXT_SIZE];
+
+    if (process == NO_PROCESS)
+        return;
+    process_text(all, process, text);
+    snprintf(value->made, sizeof(value->made), "%.*s", NAME_SIZE - 1, text);
+    set_text(value, value->made, NAME_SIZE);
+}
+
+static void writer_of_input(const struct communication *all, const void *row,
+                            struct result_value *value)
+{
+    party_of_input(all, ((const struct communication_input *)row)->from, value);
+}
+
+static void reader_of_input(const struct communication *all, const void *row,
+                            struct result_value *value)
+{
+    party_of_input(all, ((const struct communication_input *)row)->to, value);
 }
 
 static void interval_begin(const struct communication *all, const void *row,
@@ -781,6 +807,19 @@ static const struct result_column of_procedure[] = {
     TRAFFIC(PROCEDURE),
 };
 
+static const struct result_column of_input[] = {
+    {"from", "FROM", RESULT_PROCESS, INPUT(from), .flags = RESULT_NAMES},
+    {"to", "TO", RESULT_PROCESS, INPUT(to), .flags = RESULT_NAMES},
+    {"writer", NULL, RESULT_TEXT, .get = writer_of_input, .csv = "from", .flags = RESULT_CSV},
+    {"reader", NULL, RESULT_TEXT, .get = reader_of_input, .csv = "to", .flags = RESULT_CSV},
+    {"files", "FILES", RESULT_COUNT, INPUT(files), .sum = SUM_ADD, .rank = 2},
+    {"reads", "READS", RESULT_COUNT, INPUT(reads), .sum = SUM_ADD, .rank = 3},
+    {"bytes", "BYTES", RESULT_BYTES, INPUT(bytes), .sum = SUM_ADD, .rank = 1},
+    {"doubtful", "DOUBTFUL", RESULT_COUNT, INPUT(doubtful), .sum = SUM_ADD, .when = WHEN_SOME,
+     .rank = 4},
+    {"file", "FILE", RESULT_TEXT, INPUT(name), .flags = RESULT_NAMES},
+};
+
 static const struct result_column of_file[] = {
     {"process", "PROCESS", RESULT_PROCESS, FILES(process), .flags = RESULT_NAMES},
     {"user", NULL, RESULT_TEXT, .get = user_of_file, .csv = "process", .flags = RESULT_CSV},
@@ -1055,6 +1094,15 @@ const struct result_kind result_kinds[RESULT_KINDS] = {
                    [ORDER_MESSAGES] = "reads.calls writes.calls",
                    [ORDER_RESPONSE] = "read_ns.p99 write_ns.p99",
                    [ORDER_NAME] = "file"}},
+    [RESULTS_INPUTS] =
+        {.list = "inputs",
+         COLUMNS(of_input),
+         ROWS(communication_input, inputs, input_count),
+         .table = TABLE_INPUTS,
+         .tables = {{"Files that another process wrote", "from to files reads bytes doubtful file",
+                     .needs = "reads"}},
+         .csv = "writer reader files reads bytes doubtful file",
+         .order = {[ORDER_BYTES] = "bytes", [ORDER_MESSAGES] = "reads", [ORDER_NAME] = "file"}},
     [RESULTS_INTERVALS] = {.list = "intervals",
                            COLUMNS(of_interval),
                            ROWS(traffic, intervals, interval_count),
