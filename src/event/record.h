@@ -506,6 +506,9 @@ enum name_kind {
     /* a kind of sockets that a metered stream has sent or received on, and that no meter records; `number`: enum
      * unmetered_kind */
     NAME_UNMETERED = 6,
+    /* memory that several metered processes share and may write to; `number`: its number, from 1, and below that, 32 bits, the
+     * number of one of these processes */
+    NAME_SHARED = 7,
 };
 
 /* Kinds of sockets that are not metered. Their names: unmetered.c. */

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # inputs_test.sh BUILD_FOLDER: files between processes: which process read what another one had written. Two cats, with both
 # meters; a build, whose files are those that make and the compiler name; names with everything in them; a database; files that are
-# mapped, cut and renamed; many files.
+# mapped, cut and renamed; many files. And processes that share memory.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/meter.sh"
 need_meter
@@ -134,6 +134,30 @@ if command -v sqlite3 > /dev/null; then
 else
     skip "a database" "sqlite3 is not installed"
 fi
+
+# ---- shared memory ----
+
+cat > share.py << 'END'
+import mmap, os, time
+memory = mmap.mmap(-1, 4096)
+child = os.fork()
+memory[0] = 1
+while child == 0 and not os.path.exists("over") or child != 0 and not os.waitpid(child, os.WNOHANG)[0]:
+    time.sleep(0.01)
+END
+rm -f over
+"$dpm" run -o share.trace -- /usr/bin/python3 share.py > out 2> err &
+i=0
+while [ $i -lt 300 ] && [ "$("$dpm" dump --json --type name share.trace 2> /dev/null | jq -s 'map(select(.kind == 7)) | length')" != 2 ]; do
+    sleep 0.1
+    i=$((i + 1))
+done
+touch over
+wait
+"$dpm" stats share.trace > out 2> err
+check "processes that share memory are named" grep -qE "^python3\[[0-9]+\] and python3\[[0-9]+\] share memory that they may write to \(/dev/zero \(deleted\)\)" out
+"$dpm" run --kinds file -o alone.trace -- sh -c 'true' > out 2> err
+check_equal "others are not" "[]" "$("$dpm" stats --json alone.trace 2> stats.err | jq -c .trace.shared_memory)"
 
 # ---- many files ----
 

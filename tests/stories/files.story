@@ -131,3 +131,117 @@ $ dpm dump --matched --type read trace
 says: <- WRITE 4 of server[101], 100 bytes, file
 $ dpm stats --json trace
 jq: .trace.matching.files == 1 and .trace.matching.exact == 1
+
+== a build: the item that the run waited for, what it wrote, and what read that
+| make   fork fork fork ----- waits ----------------.   fork ---.
+| gcc 1   as: WRITE a.o                              |           |
+| gcc 2   as: ======= 100 ms ======== WRITE b.o -----'           |
+| gcc 3   as: WRITE c.o                                          |
+| ld                                                    READ a.o b.o c.o
+process make launched
+for N in 1 2 3
+    process gcc.$N created by make command "gcc -c $N.c"
+end
+for N in 1 2 3
+    process as.$N created by gcc.$N
+end
+as.1 computes 10ms
+as.1 writes 500 to /w/1.o
+as.1 ends
+gcc.1 waits for as.1
+gcc.1 ends
+as.2 computes 100ms
+as.2 writes 900 to /w/2.o
+as.2 ends
+gcc.2 waits for as.2
+gcc.2 ends
+as.3 computes 10ms
+as.3 writes 500 to /w/3.o
+as.3 ends
+gcc.3 waits for as.3
+gcc.3 ends
+make waits for gcc.1
+make waits for gcc.3
+make waits for gcc.2
+process ld created by make
+ld reads 500 of /w/1.o
+ld reads 900 of /w/2.o
+ld reads 500 of /w/3.o
+ld computes 10ms
+ld ends
+make waits for ld
+make ends
+$ dpm report trace
+says: Items gcc -c 2.c[102] is one of 3 gcc processes that make[100] created. The run waited for it and its descendants for 100 ms (91%),
+    for the next of them 0%. To split it would save at most that. ld[107] read /w/2.o, which it wrote.
+$ dpm stats --by program trace
+says: as ld 3 3 1.86 KiB /w/2.o
+$ dpm why --json trace
+jq: (.spent_on_ns.computing - 110e6 | fabs) < 1e6 and (.spent_on_ns.unknown < 1e3)
+jq: ([.rows[].time_ns] | add) == .elapsed_ns
+
+== a reader that got along without waiting: the file is on the critical path, and it is no message
+| writer  ==== 50 ms ==== WRITE |
+| reader  = 5 ms =                READ === 20 ms ===|
+process writer
+process reader
+writer computes 50ms
+writer writes 100 to /f
+writer ends
+reader computes 5ms
+reader idles until 60ms
+reader reads 100 of /f
+reader computes 20ms
+reader ends
+$ dpm path trace
+says: writer[100] reader[101] file 1
+$ dpm path --json trace
+jq: [.arcs[] | select(.kind == "file")] | length == 1
+$ dpm parallelism --json trace
+jq: .trace.message_arcs == 0 and .trace.other_arcs == 1 and .trace.matching.files == 1
+$ dpm parallelism trace
+says: 0 edges of messages, 1 of creation, ends, buffer space, connections, wakeups and files.
+
+== memory that processes share is named, unless they all exchange messages, too
+process a
+process b
+process c
+process d
+process e
+pipe p: d > e
+a computes 1ms
+d sends 10 on p
+e receives on p
+d shares 1 /dev/shm/ring
+e shares 1 /dev/shm/ring
+a shares 2 "/dev/zero (deleted)"
+b shares 2 "/dev/zero (deleted)"
+c shares 2 "/dev/zero (deleted)"
+a shares 3 /dev/shm/x
+b shares 3 /dev/shm/x
+$ dpm stats trace
+says: a[100], b[101] and 1 other share memory that they may write to (/dev/zero (deleted)); the same holds for 1 other group of processes. What passes there is not recorded.
+never: ring
+$ dpm stats --json trace
+jq: .trace.shared_memory == [{memory: "/dev/zero (deleted)", objects: 1, processes: [1, 2, 3]}, {memory: "/dev/shm/x", objects: 1, processes: [1, 2]}]
+$ dpm stats --by program trace
+never: share memory
+$ dpm dump --type name trace
+says: process 1 shares memory 2, /dev/zero (deleted)
+
+== a reader that polls: its wait is for its timer, though the file was written meanwhile
+| writer  ==== 30 ms ==== WRITE |
+| reader  poll ~~~~~~~~~~ 50 ms ~~~~ READ == 10 ms ==|
+process writer
+process reader
+writer computes 30ms
+writer writes 100 to /f
+writer ends
+reader waits in poll for 50ms at-most 50ms
+reader reads 100 of /f
+reader computes 10ms
+reader ends
+$ dpm why --json trace
+jq: near(.spent_on_ns.timer; 50e6) and near(.spent_on_ns.computing; 10e6)
+$ dpm parallelism --json trace
+jq: .trace.asleep.count == 1 and .trace.other_arcs == 1

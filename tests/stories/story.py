@@ -57,6 +57,7 @@ Words of a line after the first two may stand in any order. T is a thread or pro
      T fails to connect to ADDRESS:PORT with NUMBER after D
      T reads N of FILE; T writes N to FILE    where its process was last in the file, or at N; a first use opens it.
              [at N] [in D] [mapped]           mapped: by mmap
+     T shares N NAME                          the memory with this number, of this name, with others that say so
      T opens FILE [emptied]; T cuts FILE to N    emptied: O_TRUNC
      T renames FILE to FILE; T removes FILE   without a record; what is made next under that name gets the same inode
      T signals T with N                       kill(2); who then is stopped, or ends, does so in a line of its own
@@ -780,6 +781,10 @@ class Story:
             self.fails_to_connect(thread, words)
         elif verb in ("reads", "writes"):
             self.uses_file(thread, "READ" if verb == "reads" else "WRITE", words)
+        elif verb == "shares":
+            number, name = int(words.words.pop(0)), words.words.pop(0)
+            thread.machine.add(thread.now, "NAME", flags=NO_STREAM, number=number << 32 | thread.leader.number, kind=7,
+                               name=quoted(name))
         elif verb == "opens":
             self.file(thread, words.words.pop(0), TRUNCATED if words.flag("emptied") else 0)
         elif verb == "cuts":

@@ -424,7 +424,7 @@ static void statistics_json_has_its_keys(void **state)
                       "cgroups");
     expect_keys(json_object_get(json, "trace"),
                 "events not_known_yet lost skipped dropped refused duplicates unseen_bytes "
-                "unseen_sent_bytes not_metered metered_partly sockets_not_metered "
+                "unseen_sent_bytes not_metered metered_partly sockets_not_metered shared_memory "
                 "events_not_metered events_metered_partly "
                 "traces_of_ptrace duration_ns complete by "
                 "machines clocks local "

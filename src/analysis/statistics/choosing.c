@@ -102,6 +102,21 @@ static void choose_inputs(struct communication *communication)
     communication->input_count = kept;
 }
 
+static void choose_shared(struct communication *communication)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < communication->shared_count; i++) {
+        const struct communication_shared *shared = &communication->shared[i];
+        bool any = false;
+        for (uint32_t j = 0; j < shared->count; j++)
+            any = any || is_chosen_process(communication, shared->processes[j]);
+        if (any)
+            communication->shared[kept++] = *shared;
+    }
+    communication->shared_count = kept;
+}
+
 static void sum_up(struct communication *communication)
 {
     communication->cpu = communication->spun = 0;
@@ -128,6 +143,7 @@ int communication_choose(struct communication *communication, process_is_chosen 
     choose_failures(communication);
     choose_files(communication);
     choose_inputs(communication);
+    choose_shared(communication);
     communication->procedure_count = 0; /* of all processes together */
     sum_up(communication);
     return communication_arrange(communication);

@@ -267,6 +267,8 @@ static struct communication *new_result(const struct communication *from, enum c
     result->file_count = 0;
     result->inputs = NULL;
     result->input_count = 0;
+    result->shared = NULL;
+    result->shared_count = 0;
     result->procedures = calloc(from->procedure_count + 1, sizeof(*result->procedures));
     result->procedure_count = 0;
     result->cgroups = calloc(from->cgroup_count + 1, sizeof(*result->cgroups));

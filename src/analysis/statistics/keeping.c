@@ -112,5 +112,6 @@ void communication_free(struct communication *communication)
         file_rows_done(communication->files, communication->file_count);
     free(communication->files);
     free(communication->inputs);
+    free(communication->shared);
     free(communication);
 }

@@ -58,6 +58,7 @@ void statistics_free(struct statistics *statistics)
     failures_done(&statistics->failures);
     files_done(&statistics->files);
     inputs_done(&statistics->inputs);
+    shared_done(&statistics->shared);
     coverings_done(&statistics->coverings);
     askings_done(&statistics->askings);
     communication_free(statistics->rows);
@@ -223,6 +224,19 @@ static int add_of_kernel(struct statistics *statistics, const struct history_eve
     return 0;
 }
 
+static int add_name(struct statistics *statistics, const struct event *event)
+{
+    const struct name_record *name = (const struct name_record *)event->header;
+
+    if (event->header->id != EVENT_NAME || name->kind != NAME_SHARED)
+        return 0;
+    struct process *process = process_rows_find(statistics, event->origin, (uint32_t)name->number);
+    int64_t row = process == NULL ? -ENOMEM : process_rows_decide(statistics, process);
+    return row < 0 ? -ENOMEM
+                   : shared_count(&statistics->shared, statistics->rows, event->origin,
+                                  (uint32_t)row, name);
+}
+
 /* ---- all of it ---- */
 
 int statistics_add(struct statistics *statistics, const struct history_event *event)
@@ -238,7 +252,7 @@ int statistics_add(struct statistics *statistics, const struct history_event *ev
     case EVENT_FLAGS:
     case EVENT_NAME:
         recorded_note(&origin->recorded, event->event.header);
-        return 0;
+        return add_name(statistics, &event->event);
     case EVENT_SUMMARY:
         machine_load_note(&origin->load, (const struct summary_record *)event->event.header);
         return 0;

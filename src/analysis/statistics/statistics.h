@@ -309,6 +309,14 @@ struct communication_input {
     uint64_t written, read;
 };
 
+/* Memory that several processes may write to, some of which exchange no messages that are recorded. */
+struct communication_shared {
+    const char *name;          /* of one: "/dev/zero (deleted)" is anonymous memory */
+    const uint32_t *processes; /* [count], indexes into communication.processes, ascending */
+    uint32_t count;
+    uint32_t objects; /* that exactly these processes share */
+};
+
 struct communication_piece {
     void *bytes;
     size_t size;
@@ -352,6 +360,8 @@ struct communication {
     size_t file_count;
     struct communication_input *inputs; /* most bytes first */
     size_t input_count;
+    struct communication_shared *shared; /* in order of their numbers. Not of groups */
+    size_t shared_count;
     struct traffic *intervals; /* what was sent in each interval, in order of time */
     size_t interval_count;
     uint64_t interval;      /* ns; 0: not asked for */

@@ -23,6 +23,7 @@
 #include "analysis/statistics/procedures.h"
 #include "analysis/statistics/process_rows.h"
 #include "analysis/statistics/scheduling.h"
+#include "analysis/statistics/shared.h"
 #include "analysis/statistics/waits.h"
 
 #include <errno.h>
@@ -78,6 +79,7 @@ struct statistics {
     struct failures failures;
     struct files files;
     struct inputs inputs;
+    struct shared_memories shared;
     struct intervals intervals;
     struct cgroup_states cgroups;
     struct coverings coverings;

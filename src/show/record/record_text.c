@@ -333,6 +333,11 @@ static void print_name(const struct record_face *face, const struct name_record 
         fprintf(face->file, "%s sockets are in use, and not metered", name);
         return;
     }
+    if (record->kind == NAME_SHARED) {
+        fprintf(face->file, "process %" PRIu32 " shares memory %" PRIu64 ", %s",
+                (uint32_t)record->number, record->number >> 32, name);
+        return;
+    }
     fprintf(face->file, "%s %" PRIu64 " is %s",
             record->kind == NAME_USER      ? "user"
             : record->kind == NAME_CGROUP  ? "cgroup"

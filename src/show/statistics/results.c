@@ -433,6 +433,26 @@ static void kinds_partly(const struct communication *all, const void *row,
     value->json = kind_names(all->kinds_partly);
 }
 
+/* [{"memory": "/dev/zero (deleted)", "objects": 1, "processes": [1, 2]}] */
+static void shared_memory(const struct communication *all, const void *row,
+                          struct result_value *value)
+{
+    (void)row;
+    value->json = json_array();
+    for (size_t i = 0; i < all->shared_count; i++) {
+        const struct communication_shared *shared = &all->shared[i];
+        char name[NAME_SIZE * 4];
+        json_t *processes = json_array();
+        for (uint32_t j = 0; j < shared->count; j++)
+            json_array_append_new(processes, json_count(shared->processes[j] + 1ULL));
+        show_text(shared->name, strlen(shared->name) < NAME_SIZE ? strlen(shared->name) : NAME_SIZE,
+                  name);
+        json_array_append_new(value->json, json_pack("{s:s, s:I, s:o}", "memory", name, "objects",
+                                                     (json_int_t)shared->objects, "processes",
+                                                     processes));
+    }
+}
+
 static void sockets_not_metered(const struct communication *all, const void *row,
                                 struct result_value *value)
 {
@@ -615,6 +635,7 @@ static const struct result_column of_recording[] = {
     {"not_metered", NULL, RESULT_JSON, .get = kinds_left_out},
     {"metered_partly", NULL, RESULT_JSON, .get = kinds_partly},
     {"sockets_not_metered", NULL, RESULT_JSON, .get = sockets_not_metered},
+    {"shared_memory", NULL, RESULT_JSON, .get = shared_memory},
     {"events_not_metered", NULL, RESULT_JSON, .get = events_left_out},
     {"events_metered_partly", NULL, RESULT_JSON, .get = events_partly},
     {"traces_of_ptrace", NULL, RESULT_COUNT, ALL(traces_of_ptrace)},
