@@ -114,8 +114,7 @@ void shared_memory_look(struct shared_memory *shared, uint32_t process, pid_t pi
             mapping.file.inode == 0)
             continue;
         const char *name = mapped_name(line);
-        struct object *object =
-            name == NULL ? NULL : find_or_add(shared, &mapping.file, name);
+        struct object *object = name == NULL ? NULL : find_or_add(shared, &mapping.file, name);
         if (object != NULL)
             note(shared, object, process);
     }

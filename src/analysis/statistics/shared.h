@@ -10,7 +10,7 @@ struct shared_memories {
         uint32_t origin, number; /* of the memory, from 1 */
         uint32_t process;        /* index into communication.processes */
         const char *name;        /* kept by the statistics' rows */
-    } *users;
+    } * users;
     size_t count, capacity;
 };
 

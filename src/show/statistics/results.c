@@ -447,9 +447,9 @@ static void shared_memory(const struct communication *all, const void *row,
             json_array_append_new(processes, json_count(shared->processes[j] + 1ULL));
         show_text(shared->name, strlen(shared->name) < NAME_SIZE ? strlen(shared->name) : NAME_SIZE,
                   name);
-        json_array_append_new(value->json, json_pack("{s:s, s:I, s:o}", "memory", name, "objects",
-                                                     (json_int_t)shared->objects, "processes",
-                                                     processes));
+        json_array_append_new(value->json,
+                              json_pack("{s:s, s:I, s:o}", "memory", name, "objects",
+                                        (json_int_t)shared->objects, "processes", processes));
     }
 }
 

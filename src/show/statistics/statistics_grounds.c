@@ -222,7 +222,10 @@ static void print_sharers(const struct communication *communication,
 
     for (uint32_t i = 0; i < shared->count && i < SHARING_NAMED; i++) {
         process_text(communication, shared->processes[i], process);
-        fprintf(file, "%s%s", i == 0 ? "" : shared->count == SHARING_NAMED ? " and " : ", ",
+        fprintf(file, "%s%s",
+                i == 0                           ? ""
+                : shared->count == SHARING_NAMED ? " and "
+                                                 : ", ",
                 process);
     }
     if (shared->count > SHARING_NAMED)
