@@ -451,7 +451,7 @@ struct path_record {
         [16]; /* IPv4: the first 4 bytes; queue: type or priority of its messages, 8 bytes; MPI: rank, tag, 4 each, communicator, 8 (0: MPI_COMM_WORLD) */
     uint8_t remote[16];        /* MPI: rank, 4 bytes */
     uint32_t start_out;        /* offset of the first byte or message sent */
-    uint32_t start_in;         /* offset of the first byte or message received */
+    uint32_t start_in;         /* the same received; of a file: its generation, 0: not known */
     char name[PATH_NAME_SIZE]; /* UNIX address, '@' = abstract; FIFO, file, POSIX queue: its name */
 };
 

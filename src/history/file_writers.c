@@ -470,7 +470,7 @@ static int note_read(struct history *history, const struct stream *stream,
 {
     uint32_t index = find_file(history, like);
 
-    if (index == LOOKUP_NONE)
+    if (index == LOOKUP_NONE || record->message.bytes == 0)
         return 0;
     struct written_file *file = file_at(history->writers, index + 1);
     if (find_writers(history, stream, file, record) < 0)

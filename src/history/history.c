@@ -680,24 +680,6 @@ const struct source_state *history_state(const struct history *history, uint32_t
     return history->origins[origin].source->states;
 }
 
-const char *edge_kind_name(enum edge_kind kind)
-{
-    static const char *const names[] = {
-        [EDGE_EXACT] = "exact",
-        [EDGE_ORDERED] = "ordered",
-        [EDGE_INFERRED] = "inferred",
-        [EDGE_CREATION] = "creation",
-        [EDGE_TERMINATION] = "termination",
-        [EDGE_ROOM] = "room",
-        [EDGE_CONNECTION] = "connection",
-        [EDGE_END] = "end",
-        [EDGE_WAKEUP] = "wakeup",
-        [EDGE_FILE] = "file",
-    };
-
-    return kind < EDGE_KIND_COUNT ? names[kind] : "unknown";
-}
-
 bool history_peer_not_found(const struct history *history, uint32_t origin, uint32_t path)
 {
     const struct end *end = ends_find((struct history *)(uintptr_t)history, origin, path);
@@ -708,17 +690,4 @@ bool history_peer_not_found(const struct history *history, uint32_t origin, uint
 const struct history_lacking *history_lacking(const struct history *history, uint32_t origin)
 {
     return &history->origins[origin].lacking;
-}
-
-const char *history_rest_name(enum history_rest rest)
-{
-    static const char *const names[] = {
-        [REST_NONE] = "none",
-        [REST_EXTERNAL] = "external",
-        [REST_UNSELECTED] = "unselected",
-        [REST_UNMATCHED] = "unmatched",
-        [REST_NOT_FOUND] = "not_found",
-    };
-
-    return rest <= REST_NOT_FOUND ? names[rest] : "unknown";
 }

@@ -174,8 +174,12 @@ make ends
 $ dpm report trace
 says: Items gcc -c 2.c[102] is one of 3 gcc processes that make[100] created. The run waited for it and its descendants for 100 ms (91%),
     for the next of them 0%. To split it would save at most that. ld[107] read /w/2.o, which it wrote.
+says: Files that another process wrote
+says: as -c 2.c[105] ld[107] 1 1 900 B /w/2.o
 $ dpm stats --by program trace
 says: as ld 3 3 1.86 KiB /w/2.o
+$ dpm report --html page.html trace && grep -o '"file",[01]' page.html | sort | uniq -c
+says: 3 "file",0
 $ dpm why --json trace
 jq: (.spent_on_ns.computing - 110e6 | fabs) < 1e6 and (.spent_on_ns.unknown < 1e3)
 jq: ([.rows[].time_ns] | add) == .elapsed_ns

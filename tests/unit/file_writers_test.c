@@ -104,7 +104,7 @@ static void write_to(struct world *world, uint32_t stream, uint32_t file)
 
 static void read_from(struct world *world, uint32_t stream, uint32_t file)
 {
-    uint32_t from = pick(world, world->size), bytes = 1 + pick(world, world->size - from);
+    uint32_t from = pick(world, world->size), bytes = pick(world, world->size - from + 1);
     struct record *record = use(world, stream, EVENT_READ, file, from, bytes);
     uint64_t began = record->header.time - record->message.span;
     struct reads reads = {.stream = stream, .sequence = record->header.sequence};

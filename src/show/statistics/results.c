@@ -1122,6 +1122,8 @@ const struct result_kind result_kinds[RESULT_KINDS] = {
          .table = TABLE_INPUTS,
          .tables = {{"Files that another process wrote", "from to files reads bytes doubtful file",
                      .needs = "reads"}},
+         .report = {"Files that another process wrote", "from to files reads bytes doubtful file",
+                    .needs = "reads", .more = "dpm stats --all --by input"},
          .csv = "writer reader files reads bytes doubtful file",
          .order = {[ORDER_BYTES] = "bytes", [ORDER_MESSAGES] = "reads", [ORDER_NAME] = "file"}},
     [RESULTS_INTERVALS] = {.list = "intervals",
