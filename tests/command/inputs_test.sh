@@ -106,7 +106,8 @@ if what == "write":
     os.rename("renamed", "other")
     os.truncate(os.open("cut", os.O_RDWR), 100)
 elif what == "change":
-    open("emptied", "wb").close()
+    with open("emptied", "wb") as file:
+        file.truncate(8192)
     os.truncate(os.open("cut", os.O_RDWR), 8192)
     with open("mapped", "r+b") as file:
         mmap.mmap(file.fileno(), 4096)[0] = 65

@@ -167,8 +167,11 @@ static void send_to(struct world *world, uint32_t stream)
 static void step(struct world *world)
 {
     uint32_t stream = 1 + pick(world, STREAMS - 1), file = pick(world, FILES);
+    uint32_t what = pick(world, 32);
 
-    switch (pick(world, 32)) {
+    if (world->size > 64 && what < 2 && pick(world, 40) > 0)
+        what = 31; /* else it never comes to many pieces */
+    switch (what) {
     case 0:
         shorten(world, stream, file);
         break;
