@@ -83,10 +83,6 @@ int inputs_count(struct inputs *inputs, const struct identities *identities,
     sums->reads++;
     sums->bytes += edge->bytes;
     sums->doubtful += edge->doubtful;
-    if (edge->time > sums->written)
-        sums->written = edge->time;
-    if (sums->read == 0)
-        sums->read = record->header.time;
     return 0;
 }
 
@@ -136,10 +132,6 @@ static void add_sums(struct communication_input *sum, const struct communication
     sum->reads += more->reads;
     sum->bytes += more->bytes;
     sum->doubtful += more->doubtful;
-    if (more->written > sum->written)
-        sum->written = more->written;
-    if (more->read < sum->read)
-        sum->read = more->read;
 }
 
 /* Makes one row of those of the same two processes, or groups. */
@@ -184,7 +176,8 @@ int inputs_build(const struct inputs *inputs, struct communication *result)
         others.name = "*";
         error = add_row(result, &others);
     }
-    unite(result);
+    if (error == 0)
+        unite(result);
     return error;
 }
 
@@ -203,6 +196,7 @@ int inputs_group(const struct communication *from, const uint32_t *group_of,
         row.to = row.to == NO_PROCESS ? NO_PROCESS : group_of[row.to];
         error = add_row(result, &row);
     }
-    unite(result);
+    if (error == 0)
+        unite(result);
     return error;
 }

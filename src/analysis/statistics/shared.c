@@ -15,6 +15,7 @@
 #include <string.h>
 
 #define MOST_USERS 4096u
+#define MOST_ROWS  64u
 
 int shared_count(struct shared_memories *shared, struct communication *rows, uint32_t origin,
                  uint32_t process, const struct name_record *name)
@@ -123,7 +124,8 @@ int shared_build(const struct shared_memories *shared, struct communication *res
         memcpy(users, shared->users, shared->count * sizeof(*users));
         qsort(users, shared->count, sizeof(*users), compare_users);
     }
-    for (size_t i = 0, end; error == 0 && i < shared->count; i = end) {
+    for (size_t i = 0, end; error == 0 && i < shared->count && result->shared_count < MOST_ROWS;
+         i = end) {
         for (end = i; end < shared->count && users[end].origin == users[i].origin &&
                       users[end].number == users[i].number;)
             end++;

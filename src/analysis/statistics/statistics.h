@@ -305,8 +305,6 @@ struct communication_input {
     uint64_t doubtful; /* of the reads: a write overlapped it in time, or one of them is mmap */
     const char
         *name; /* of the file, as endpoint_local() writes it; of several, the one with most bytes */
-    /* ns, clock of their machine: the latest WRITE that was read, and the first READ */
-    uint64_t written, read;
 };
 
 /* Memory that several processes may write to, some of which exchange no messages that are recorded. */
