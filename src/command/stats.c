@@ -161,9 +161,9 @@ static const struct {
     const char *name;
     enum show_table table;
 } tables[] = {
-    {"pair", TABLE_PAIRS},           {"path", TABLE_PATHS}, {"failure", TABLE_FAILURES},
-    {"procedure", TABLE_PROCEDURES}, {"file", TABLE_FILES}, {"load", TABLE_LOADS},
-    {"cgroup", TABLE_CGROUPS},
+    {"pair", TABLE_PAIRS},           {"path", TABLE_PATHS},     {"failure", TABLE_FAILURES},
+    {"procedure", TABLE_PROCEDURES}, {"file", TABLE_FILES},     {"input", TABLE_INPUTS},
+    {"load", TABLE_LOADS},           {"cgroup", TABLE_CGROUPS},
 };
 
 static const char *by_word(size_t index)

@@ -191,9 +191,12 @@ bool commands_changed(struct commands *commands, uint64_t now, uint64_t age, uin
         if (command->process == 0 || (command->looked_for && age > 0) || now < command->since + age)
             continue;
         command->looked_for = true;
+        bool same = is_same(command);
+        if (same && commands->looks_at != NULL)
+            commands->looks_at(commands->context, command->process, (pid_t)command->pid);
         if (look(command, time, ret_name))
             return true;
-        if (!is_same(command))
+        if (!same)
             forget(commands, command->process);
     }
     commands->next = 0;

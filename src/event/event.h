@@ -450,6 +450,9 @@ struct commands {
     struct lookup threads; /* streams that are not the first of their process -> its number */
     struct pool list;
     uint32_t next;
+    /* if not NULL: called for each process that commands_changed looks at, and that has not ended */
+    void (*looks_at)(void *context, uint32_t process, pid_t pid);
+    void *context;
 };
 
 /* Call it for every record before the record is stored. Returns whether a NAME record belongs before it: the command

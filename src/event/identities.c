@@ -418,7 +418,7 @@ static int add_name(struct identities *identities, uint32_t origin, const struct
     if (name->kind == NAME_OBJECT)
         return keep_record(identities, &identities->numbered,
                            key_of(EVENT_NAME, origin, object_number(name->number)), &name->header);
-    if (name->kind == NAME_UNMETERED)
+    if (name->kind == NAME_UNMETERED || name->kind == NAME_SHARED)
         return 0; /* no record refers to it */
     int64_t index = intern_add(&identities->long_numbers, name->number);
     int64_t number = name_number(index, name->kind);

@@ -136,6 +136,10 @@ enum record_flag {
     RECORD_SAME_CALL = 1024,
     /* SENDCALL: the stream was preempted; it did not wait for buffer space */
     RECORD_PREEMPTED = 256,
+    /* READ and WRITE: the call has mapped the file, which may be read, or written to, there from now on */
+    RECORD_MAPPED = 256,
+    /* CREATEPATH of a file: it was emptied when it was opened. WRITE: the file was cut, or extended, to `offset` */
+    RECORD_TRUNCATED = 512,
     /* PATH: several sockets receive each message: multicast or broadcast */
     RECORD_MANY = 16384,
     /* BLOCK: the call for a lock had a time limit; if nothing woke the stream, it was asleep for that time */
@@ -447,7 +451,7 @@ struct path_record {
         [16]; /* IPv4: the first 4 bytes; queue: type or priority of its messages, 8 bytes; MPI: rank, tag, 4 each, communicator, 8 (0: MPI_COMM_WORLD) */
     uint8_t remote[16];        /* MPI: rank, 4 bytes */
     uint32_t start_out;        /* offset of the first byte or message sent */
-    uint32_t start_in;         /* offset of the first byte or message received */
+    uint32_t start_in;         /* the same received; of a file: its generation, 0: not known */
     char name[PATH_NAME_SIZE]; /* UNIX address, '@' = abstract; FIFO, file, POSIX queue: its name */
 };
 
@@ -502,6 +506,9 @@ enum name_kind {
     /* a kind of sockets that a metered stream has sent or received on, and that no meter records; `number`: enum
      * unmetered_kind */
     NAME_UNMETERED = 6,
+    /* memory that several metered processes share and may write to; `number`: its number, from 1, and below that, 32 bits, the
+     * number of one of these processes */
+    NAME_SHARED = 7,
 };
 
 /* Kinds of sockets that are not metered. Their names: unmetered.c. */

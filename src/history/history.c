@@ -11,6 +11,7 @@
 #include "history/arrivals.h"
 #include "history/copies.h"
 #include "history/ends.h"
+#include "history/file_writers.h"
 #include "history/flows.h"
 #include "history/holding.h"
 #include "history/processes.h"
@@ -123,6 +124,10 @@ static int hand_out(struct history *history, struct stream *stream, struct end *
         arrivals_take(end, record);
     if (stream != NULL)
         result = streams_hand_out(history, stream, record, ret_event);
+    if (result == 0 && stream != NULL && id == EVENT_WRITE)
+        result = file_writers_hand_out_write(history, stream, record, ret_event);
+    if (result == 0 && stream != NULL && id == EVENT_READ)
+        result = file_writers_hand_out_read(history, stream, record);
     if (result == 0 && id == EVENT_SEND && end != NULL)
         result = flows_hand_out_send(history, end, record, ret_event);
     if (result == 0 && id == EVENT_SENDCALL && end != NULL && stream != NULL)
@@ -162,7 +167,7 @@ static int look(struct history *history, struct stream *stream, struct end *end,
                 const struct record *record, bool forced, struct history_event *event)
 {
     struct process *process;
-    struct stream *waker;
+    struct stream *waker, **waiters;
     struct wait wait;
 
     history->edge_count = 0;
@@ -176,6 +181,10 @@ static int look(struct history *history, struct stream *stream, struct end *end,
     }
     if (!forced && stream->first_wakeup != 0 && wakeups_wait(history, stream, record, &waker)) {
         holding_wait_wakeup(history, stream, waker);
+        return 0;
+    }
+    if (!forced && file_writers_wait(history, stream, record, &waiters)) {
+        holding_wait_write(history, stream, waiters);
         return 0;
     }
     if (record->header.id != EVENT_RECEIVE)
@@ -330,6 +339,8 @@ static int note_event(struct history *history, struct stream *stream, struct end
         streams_note_schedule(history, number, record);
     if (result == 0 && stream != NULL)
         result = streams_note(history, stream, record);
+    if (result == 0 && stream != NULL && is_of_file(record))
+        result = file_writers_note(history, stream, record);
     /* a RECEIVE may wait for this SEND, even while the SEND itself is held */
     if (result == 0 && id == EVENT_SEND && stream != NULL && leads_ahead(stream) && end != NULL &&
         end->partner != NULL) {
@@ -505,7 +516,7 @@ static bool release_others(struct history *history)
     return released;
 }
 
-/* The stream that waits longest for a WAKEUP gives up. This breaks a cycle: a RECEIVE that waits for all possible
+/* The stream that waits longest for a WAKEUP, or for a WRITE, gives up. This breaks a cycle: a RECEIVE that waits for all possible
  * senders may be waiting for one that its own stream has woken. */
 static bool release_woken(struct history *history)
 {
@@ -513,7 +524,9 @@ static bool release_woken(struct history *history)
 
     if (stream == NULL)
         return false;
-    wakeups_give_up(history, stream, &holding_first(history, stream)->record);
+    const struct record *record = &holding_first(history, stream)->record;
+    if (!file_writers_give_up(history, stream, record))
+        wakeups_give_up(history, stream, record);
     holding_wake(history, stream);
     return true;
 }
@@ -667,23 +680,6 @@ const struct source_state *history_state(const struct history *history, uint32_t
     return history->origins[origin].source->states;
 }
 
-const char *edge_kind_name(enum edge_kind kind)
-{
-    static const char *const names[] = {
-        [EDGE_EXACT] = "exact",
-        [EDGE_ORDERED] = "ordered",
-        [EDGE_INFERRED] = "inferred",
-        [EDGE_CREATION] = "creation",
-        [EDGE_TERMINATION] = "termination",
-        [EDGE_ROOM] = "room",
-        [EDGE_CONNECTION] = "connection",
-        [EDGE_END] = "end",
-        [EDGE_WAKEUP] = "wakeup",
-    };
-
-    return kind < EDGE_KIND_COUNT ? names[kind] : "unknown";
-}
-
 bool history_peer_not_found(const struct history *history, uint32_t origin, uint32_t path)
 {
     const struct end *end = ends_find((struct history *)(uintptr_t)history, origin, path);
@@ -694,17 +690,4 @@ bool history_peer_not_found(const struct history *history, uint32_t origin, uint
 const struct history_lacking *history_lacking(const struct history *history, uint32_t origin)
 {
     return &history->origins[origin].lacking;
-}
-
-const char *history_rest_name(enum history_rest rest)
-{
-    static const char *const names[] = {
-        [REST_NONE] = "none",
-        [REST_EXTERNAL] = "external",
-        [REST_UNSELECTED] = "unselected",
-        [REST_UNMATCHED] = "unmatched",
-        [REST_NOT_FOUND] = "not_found",
-    };
-
-    return rest <= REST_NOT_FOUND ? names[rest] : "unknown";
 }

@@ -57,6 +57,10 @@ enum edge_kind {
     /* From a WAKEUP to the first event of the stream that it woke. If the waker has terminated, from its latest event,
      * mostly its TERMINATION; such an edge has no value. */
     EDGE_WAKEUP,
+    /* To a READ, from the WRITE of another process that had written some of these bytes last; of each thread the latest.
+     * Inferred: other processes may have written in between, and nothing shows what is written through a mapping. It ends no
+     * wait. */
+    EDGE_FILE,
     EDGE_KIND_COUNT,
 };
 
@@ -77,6 +81,7 @@ struct history_edge {
     uint64_t number;
     uint64_t time;      /* when it happened (time - span), ns, its origin's clock */
     uint64_t proc_time; /* CPU time that its stream had used by then, ns, unwrapped */
+    bool doubtful;      /* EDGE_FILE: the calls overlapped in time, or one of them was mmap */
     /* kept with it (history_keep_values), valid until the next call; NULL: none */
     const void *value;
 };
@@ -166,7 +171,13 @@ struct history_counts {
     /* Received while 256 other ranges of the direction wait for their SENDs, which may therefore count as
      * unmatched_sends. */
     uint64_t forgotten_ranges;
-    uint64_t lost;      /* records lost, as LOST records report */
+    uint64_t file_edges;          /* EDGE_FILE; of these ... */
+    uint64_t doubtful_file_edges; /* ... doubtful ones */
+    /* WRITEs that began before a READ of the same file had ended, which is handed out without an edge from them */
+    uint64_t overlapping_writes;
+    uint64_t
+        forgotten_pieces; /* of files, whose writer is not known any more: READs of them lack an edge */
+    uint64_t lost;        /* records lost, as LOST records report */
     uint64_t discarded; /* records removed by a selection, as DISCARDED records report */
     bool has_rules;     /* selection rules were in force in some recording */
     /* RECEIVEs released because nothing else could proceed, or because too many waited for clocks that no message

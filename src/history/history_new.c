@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* history_new.c: makes a history, adds origins that join later, and frees it. See history_types.h. */
+#include "history/file_writers.h"
 #include "history/flows.h"
 
 #include <errno.h>
@@ -120,6 +121,8 @@ void history_finish(struct history *history)
     pool_done(&history->values);
     free(history->spent);
     history->spent = NULL;
+    file_writers_free(history->writers);
+    history->writers = NULL;
     lookup_done(&history->shared_values);
     lookup_done(&history->faded);
     lookup_done(&history->addresses);

@@ -7,6 +7,7 @@
  *        |-- sources.c     chooses the source to read
  *        |-- streams.c     streams: their creation; when a call began
  *        |-- processes.c   processes; whose termination ends a wait
+ *        |-- file_writers.c   what a READ finds in a file, and which WRITEs have put it there
  *        |-- ends.c        ends of paths, until they are closed
  *        |   joining.c     ... which two belong together
  *        |-- flows.c       what is in flight: the SENDs of one direction ...
@@ -65,6 +66,7 @@
 
 struct stream;
 struct end;
+struct file_writers;
 
 /* ---- an end of a path ---- */
 
@@ -427,11 +429,12 @@ struct history {
     struct history_edge *edges;
     size_t edge_capacity;
     uint32_t edge_count;
-    struct pool values;          /* the caller's ... */
-    struct lookup shared_values; /* index + 1 of a value -> by how many events besides the first */
-    uint64_t value_flags;        /* ... for events of these types (EVENT_FLAG) */
-    bool finds_rooms;            /* EDGE_ROOM, EDGE_CONNECTION */
-    bool follows_queues;         /* history_follow_queues */
+    struct pool values;           /* the caller's ... */
+    struct lookup shared_values;  /* index + 1 of a value -> by how many events besides the first */
+    uint64_t value_flags;         /* ... for events of these types (EVENT_FLAG) */
+    struct file_writers *writers; /* NULL: no file was used */
+    bool finds_rooms;             /* EDGE_ROOM, EDGE_CONNECTION */
+    bool follows_queues;          /* history_follow_queues */
     void **whole; /* values of SENDs that have arrived, or are received, with the last event */
     size_t whole_capacity;
     uint32_t whole_count;

@@ -321,6 +321,12 @@ void holding_wait_wakeup(struct history *history, struct stream *stream, struct 
     join_line(&history->for_wakeups, stream);
 }
 
+void holding_wait_write(struct history *history, struct stream *stream, struct stream **waiters)
+{
+    holding_wait(stream, WAITS_WAKEUP, waiters);
+    join_line(&history->for_wakeups, stream);
+}
+
 static void stop_waiting_for_bytes(struct history *history, struct stream *stream)
 {
     history->impatient -= stream->impatient;

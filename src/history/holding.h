@@ -24,6 +24,8 @@ int holding_wait_bytes(struct history *history, struct stream *stream, struct en
                        const struct wait *wait);
 /* For a held WAKEUP. `waker`: the stream to wait for, which may also terminate; or NULL. */
 void holding_wait_wakeup(struct history *history, struct stream *stream, struct stream *waker);
+/* For a held WRITE, among whose waiters it then is. */
+void holding_wait_write(struct history *history, struct stream *stream, struct stream **waiters);
 void holding_wait(struct stream *stream, enum waiting what, struct stream **waiters);
 /* The stream is to be looked at again. */
 void holding_wake(struct history *history, struct stream *stream);

@@ -88,6 +88,38 @@ static void take_name(const struct tracee *tracee, int descriptor, char name[PAT
         snprintf(name, PATH_NAME_SIZE, "...%s", text + size - most + 3);
 }
 
+/* Tells files apart that had the same inode one after the other: when the file was made. 0: not known. */
+static uint32_t generation_of(const struct tracee *tracee, int descriptor)
+{
+    struct statx status;
+    char path[64];
+
+    path_of_descriptor(tracee, "fd", descriptor, path);
+    if (statx(AT_FDCWD, path, 0, STATX_BTIME, &status) < 0 || !(status.stx_mask & STATX_BTIME))
+        return 0;
+    const uint64_t made[] = {(uint64_t)status.stx_btime.tv_sec, status.stx_btime.tv_nsec};
+    return (uint32_t)hash_bytes(0, made, sizeof(made));
+}
+
+/* Whether the call that has opened a file has emptied it. */
+static bool empties_file(const struct tracee *tracee)
+{
+    const struct call *call = &tracee->call;
+    uint64_t flags = 0;
+
+    switch (call->number) {
+    case SYS_creat:
+        return true;
+    case SYS_open:
+        return (call->arguments[1] & O_TRUNC) != 0;
+    case SYS_openat:
+        return (call->arguments[2] & O_TRUNC) != 0;
+    default: /* openat2: the first member of its struct open_how */
+        return tracer_read(tracee, call->arguments[2], &flags, sizeof(flags)) &&
+               (flags & O_TRUNC) != 0;
+    }
+}
+
 static void tell_path(struct ptracemeter *meter, const struct tracee *tracee, int descriptor,
                       struct used_file *used, bool opened)
 {
@@ -100,6 +132,7 @@ static void tell_path(struct ptracemeter *meter, const struct tracee *tracee, in
         .cookie = ++meter->last_file,
         .inode = used->inode,
         .network = file_device(used->device),
+        .start_in = generation_of(tracee, descriptor),
     };
 
     used->path = record.path;
@@ -176,7 +209,8 @@ static bool is_metered(const struct ptracemeter *meter)
 
 void file_opened(struct ptracemeter *meter, struct tracee *tracee, int64_t descriptor)
 {
-    struct message message = {.begin = tracee->call.began};
+    struct message message = {.flags = empties_file(tracee) ? RECORD_TRUNCATED : 0,
+                              .begin = tracee->call.began};
     struct stat file;
 
     if (descriptor < 0 || !look_at_file(meter, tracee, (int)descriptor, &file))

@@ -129,6 +129,7 @@ struct recording {
     enum end_reason reason;
     /* command lines recorded so far */
     struct commands commands;
+    struct shared_memory *shared;
 };
 
 /* Opens the meter before recording_open does, if it must be ready before the command's process is created. */

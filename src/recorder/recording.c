@@ -5,9 +5,11 @@
 #include "recorder/recording_libraries.h"
 #include "recorder/recording_state.h"
 #include "recorder/recording_wait.h"
+#include "recorder/shared_memory.h"
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -240,7 +242,18 @@ static bool only_state_is_new(const struct recording *recording)
     return states < STATES_OF_PAGE && recording->records - recording->flushed <= states;
 }
 
-/* Records command lines that have become titles: of programs that are `age` ns old, at least. */
+static void look_at_memory(void *context, uint32_t process, pid_t pid)
+{
+    struct recording *recording = context;
+
+    if (recording->shared == NULL)
+        recording->shared = calloc(1, sizeof(*recording->shared));
+    if (recording->shared != NULL)
+        shared_memory_look(recording->shared, process, pid);
+}
+
+/* Records command lines that have become titles, and which memory processes share: of programs that are `age` ns old, at
+ * least. */
 static int tell_titles(struct recording *recording, uint64_t age, struct problem *problem)
 {
     uint64_t time = last_control(recording);
@@ -250,8 +263,13 @@ static int tell_titles(struct recording *recording, uint64_t age, struct problem
 
     if (recording->followed != NULL && recording->followed->last_time > time)
         time = recording->followed->last_time;
+    recording->commands.looks_at = look_at_memory;
+    recording->commands.context = recording;
     while (result >= 0 &&
            commands_changed(&recording->commands, clock_now(CLOCK_MONOTONIC), age, time, &name))
+        result = store_one(recording, &name.header, wall_offset, problem);
+    while (result >= 0 && recording->shared != NULL &&
+           shared_memory_next(recording->shared, time, &name))
         result = store_one(recording, &name.header, wall_offset, problem);
     return result;
 }
@@ -594,6 +612,7 @@ void recording_close(struct recording *recording)
     recording_libraries_close(recording);
     names_done(&recording->names);
     commands_done(&recording->commands);
+    shared_memory_free(recording->shared);
     symbols_free(recording->symbols);
     rules_stage_free(recording->stage);
     recording->stage = NULL;

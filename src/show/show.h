@@ -108,6 +108,7 @@ enum show_table {
     TABLE_FAILURES,
     TABLE_PROCEDURES,
     TABLE_FILES,
+    TABLE_INPUTS,
     TABLE_LOADS,
     TABLE_CGROUPS,
 };

@@ -126,7 +126,7 @@ static int keep_name(struct carried *carried, const struct name_record *record)
         ((struct kept_name *)find(shelf, key))->used =
             (struct used){.now = true,
                           .always = record->kind == NAME_RULE || record->kind == NAME_OBJECT ||
-                                    record->kind == NAME_UNMETERED};
+                                    record->kind == NAME_UNMETERED || record->kind == NAME_SHARED};
     return result;
 }
 

@@ -697,7 +697,12 @@ static void files(struct sample *sample)
     message(sample, 1, EVENT_READ, 0, 1, 4096, 8192);
     message(sample, 1, EVENT_WRITE, 0, 1, 0, 100);
     message(sample, 1, EVENT_WRITE, 0, 1, 100, 50);
+    message(sample, 2, EVENT_READ, RECORD_MAPPED, 1, 0,
+            100); /* another process maps it, and cuts it */
+    message(sample, 2, EVENT_WRITE, RECORD_TRUNCATED, 1, 10, 0);
     write_without_bytes(sample, 1, 1);
+    name(sample, NAME_SHARED, 1ull << 32 | 1, "/dev/shm/data");
+    name(sample, NAME_SHARED, 1ull << 32 | 2, "/dev/shm/data");
     path_event_by_nobody(sample, EVENT_DESTROYPATH, 1, 1);
     queue.local[0] = 5; /* the type */
     append(sample, &queue.header);

@@ -55,7 +55,11 @@ Words of a line after the first two may stand in any order. T is a thread or pro
      T receives [N] on C [in CALL] [late D]   one message, or N bytes; in poll, epoll_wait, accept4: it waits for several
      T finds the end of C
      T fails to connect to ADDRESS:PORT with NUMBER after D
-     T reads N of FILE; T writes N to FILE
+     T reads N of FILE; T writes N to FILE    where its process was last in the file, or at N; a first use opens it.
+             [at N] [in D] [mapped]           mapped: by mmap
+     T shares N NAME                          the memory with this number, of this name, with others that say so
+     T opens FILE [emptied]; T cuts FILE to N    emptied: O_TRUNC
+     T renames FILE to FILE; T removes FILE   without a record; what is made next under that name gets the same inode
      T signals T with N                       kill(2); who then is stopped, or ends, does so in a line of its own
      T execs FILE; T calls PROCEDURE [of FILE]    from now on it sends, receives and waits there; "calls nothing"
      T is renamed NAME
@@ -98,6 +102,7 @@ FOR_ANY = {"poll", "select", "pselect6", "ppoll", "epoll_wait", "epoll_pwait", "
 CONTINUED, CALL_IMPLIED, OLDER, LIBRARY, NO_STREAM, END_OF_FILE, CONCURRENT, PREEMPTED, WHOLE_CALL, TIME_LIMIT = (
     1, 2, 4, 8, 16, 32, 128, 256, 512, 32768)
 COUNTED = WHOLE_CALL  # ... of PATH
+MAPPED, TRUNCATED = PREEMPTED, WHOLE_CALL  # ... of READ and WRITE
 SPAN_UNIT_SHIFT = 11
 
 WALL = 1700000000 * 10**9  # of time 0 of each story: 2023-11-14 22:13:20 UTC
@@ -160,6 +165,7 @@ class Machine:
         self.records, self.lost = [], {}
         self.numbers = {}  # the last stream, path, image ...
         self.images, self.procedures, self.files, self.objects = {}, {}, {}, {}
+        self.inodes = {}  # of files, by name; and the generation
         self.load, self.end, self.how = 1, None, ""
 
     def next(self, what):
@@ -643,15 +649,34 @@ class Story:
                 if end.owner.leader is thread.leader and end.closed is None:
                     self.close(end, thread.gone)
 
-    def file(self, thread, name):
+    def file(self, thread, name, flags=None):
+        """The path of a file as its process uses it, which it opens now if it has not: [number, position]."""
         machine = thread.machine
-        if name not in machine.files:
-            machine.files[name] = machine.next("path")
-            machine.add(thread.now, "PATH", flags=NO_STREAM, path=machine.files[name], kind=8, cookie=0,
-                        inode=5000 + machine.files[name], nameEnd=1, name=quoted(name))
-            thread.record("CREATEPATH", path=machine.files[name])
+        if name not in machine.inodes:
+            machine.inodes[name] = (5000 + machine.next("inode"), 1)
+        key = (thread.leader.number, machine.inodes[name])
+        opens = key not in machine.files
+        if opens:
+            machine.files[key] = [machine.next("path"), 0]
+            inode, generation = machine.inodes[name]
+            machine.add(thread.now, "PATH", flags=NO_STREAM, path=machine.files[key][0], kind=8, cookie=0,
+                        inode=inode, startIn=generation, nameEnd=1, name=quoted(name))
             machine.kinds_left_out &= ~METER_KINDS["file"]
-        return machine.files[name]
+        if opens or flags is not None:
+            machine.files[key][1] = 0
+            thread.record("CREATEPATH", flags or 0, path=machine.files[key][0])
+        return machine.files[key]
+
+    def uses_file(self, thread, kind, words):
+        count, begin = int(words.words.pop(0)), thread.now
+        flags = MAPPED if words.flag("mapped") else 0
+        position, time = words.option("at"), duration(words.option("in", "0"))
+        file = self.file(thread, words.words.pop())
+        del words.words[:]
+        offset = file[1] if position is None else int(position)
+        file[1] = offset + count
+        thread.now += time
+        thread.record(kind, flags, path=file[0], offset=offset % 2**32, bytes=count, span=thread.now - begin)
 
     def calls(self, thread, procedure, library):
         machine = thread.machine
@@ -755,10 +780,22 @@ class Story:
         elif verb == "fails":
             self.fails_to_connect(thread, words)
         elif verb in ("reads", "writes"):
-            count = int(words.words.pop(0))
-            file = self.file(thread, words.words.pop())
-            del words.words[:]
-            thread.record("READ" if verb == "reads" else "WRITE", path=file, bytes=count)
+            self.uses_file(thread, "READ" if verb == "reads" else "WRITE", words)
+        elif verb == "shares":
+            number, name = int(words.words.pop(0)), words.words.pop(0)
+            thread.machine.add(thread.now, "NAME", flags=NO_STREAM, number=number << 32 | thread.leader.number, kind=7,
+                               name=quoted(name))
+        elif verb == "opens":
+            self.file(thread, words.words.pop(0), TRUNCATED if words.flag("emptied") else 0)
+        elif verb == "cuts":
+            length = int(words.option("to"))
+            thread.record("WRITE", TRUNCATED, path=self.file(thread, words.words.pop(0))[0], offset=length, bytes=0)
+        elif verb == "renames":
+            files, new = thread.machine.inodes, words.option("to")
+            files[new] = files.pop(words.words.pop(0))
+        elif verb == "removes":  # what is made next gets its inode
+            files, name = thread.machine.inodes, words.words.pop(0)
+            files[name] = (files[name][0], files[name][1] + 1)
         elif verb == "signals":
             other, number = self.thread(words.words.pop(0)), words.option("with")
             thread.record("SIGNAL", signal=number, receiver=other.number, receiverPid=other.leader.pid,

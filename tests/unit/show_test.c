@@ -419,13 +419,12 @@ static void statistics_json_has_its_keys(void **state)
     char *text = shown(result, (struct show_options){.json = true});
     json_t *json = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
     assert_non_null(json);
-    expect_keys(
-        json,
-        "trace processes pairs late_senders late_receivers paths failures procedures files loads "
-        "cgroups");
+    expect_keys(json, "trace processes pairs late_senders late_receivers paths failures procedures "
+                      "files inputs loads "
+                      "cgroups");
     expect_keys(json_object_get(json, "trace"),
                 "events not_known_yet lost skipped dropped refused duplicates unseen_bytes "
-                "unseen_sent_bytes not_metered metered_partly sockets_not_metered "
+                "unseen_sent_bytes not_metered metered_partly sockets_not_metered shared_memory "
                 "events_not_metered events_metered_partly "
                 "traces_of_ptrace duration_ns complete by "
                 "machines clocks local "

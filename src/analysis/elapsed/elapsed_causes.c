@@ -68,8 +68,8 @@ static struct cause cause_of(const struct elapsed_analysis *analysis,
                              const struct history_event *event, const struct history_edge *edge,
                              uint64_t arrived, uint64_t received)
 {
-    struct cause cause = {.source =
-                              edge->kind == EDGE_CREATION ? 0 : elapsed_source_of(analysis, edge)};
+    bool ends_wait = edge->kind != EDGE_CREATION && edge->kind != EDGE_FILE;
+    struct cause cause = {.source = ends_wait ? elapsed_source_of(analysis, edge) : 0};
 
     if (cause.source == 0)
         return cause;

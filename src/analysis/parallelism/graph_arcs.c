@@ -159,6 +159,8 @@ static bool may_have_woken(const struct arrival *arrival, const struct history_e
 
     if (edge->kind == EDGE_WAKEUP)
         return true;
+    if (edge->kind == EDGE_FILE)
+        return false; /* a read finds what is there */
     if (stream->sleeps == AWAKE || edge->origin != stream->origin)
         return true;
     return edge->time + arrival->cpu <= arrival->event->event.header->time + SOON &&

@@ -86,6 +86,37 @@ static void choose_files(struct communication *communication)
     communication->file_count = kept;
 }
 
+static bool is_chosen_process(const struct communication *communication, uint32_t process)
+{
+    return process != NO_PROCESS && !communication->processes[process].aside;
+}
+
+static void choose_inputs(struct communication *communication)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < communication->input_count; i++)
+        if (is_chosen_process(communication, communication->inputs[i].from) ||
+            is_chosen_process(communication, communication->inputs[i].to))
+            communication->inputs[kept++] = communication->inputs[i];
+    communication->input_count = kept;
+}
+
+static void choose_shared(struct communication *communication)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < communication->shared_count; i++) {
+        const struct communication_shared *shared = &communication->shared[i];
+        bool any = false;
+        for (uint32_t j = 0; j < shared->count; j++)
+            any = any || is_chosen_process(communication, shared->processes[j]);
+        if (any)
+            communication->shared[kept++] = *shared;
+    }
+    communication->shared_count = kept;
+}
+
 static void sum_up(struct communication *communication)
 {
     communication->cpu = communication->spun = 0;
@@ -111,6 +142,8 @@ int communication_choose(struct communication *communication, process_is_chosen 
     choose_paths(communication);
     choose_failures(communication);
     choose_files(communication);
+    choose_inputs(communication);
+    choose_shared(communication);
     communication->procedure_count = 0; /* of all processes together */
     sum_up(communication);
     return communication_arrange(communication);

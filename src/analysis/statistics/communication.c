@@ -345,7 +345,9 @@ static int build(struct statistics *statistics, uint32_t origins, struct communi
         intervals_build(statistics, beginning(statistics), result) < 0 ||
         failures_build(&statistics->failures, result) < 0)
         return -ENOMEM;
-    if (files_build(&statistics->files, result) < 0)
+    if (files_build(&statistics->files, result) < 0 ||
+        inputs_build(&statistics->inputs, result) < 0 ||
+        shared_build(&statistics->shared, result) < 0)
         return -ENOMEM;
     return procedures_build(&statistics->procedures, statistics->identities, result);
 }

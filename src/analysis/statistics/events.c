@@ -254,13 +254,47 @@ static int cover_file(struct statistics *statistics, uint32_t process, const str
                          process, NO_PROCESS, record->header.time - span, record->header.time);
 }
 
+/* What a READ has found of other processes. */
+static int add_inputs(struct statistics *statistics, uint32_t process,
+                      const struct history_event *event)
+{
+    int result = 0;
+
+    for (uint32_t i = 0; i < event->edge_count && result == 0; i++) {
+        const struct history_edge *edge = &event->edges[i];
+        const uint32_t *writer = history_value_at(edge->value, statistics->writer_value);
+        if (edge->kind == EDGE_FILE && writer != NULL && *writer != 0 && *writer - 1 != process)
+            result = inputs_count(&statistics->inputs, statistics->identities, statistics->rows,
+                                  *writer - 1, process, event, edge);
+    }
+    return result;
+}
+
+/* A mapping passes no bytes by itself, and a change of length none at all. */
+static bool is_call_on_file(const struct record *record)
+{
+    return record->header.id == EVENT_CREATEPATH ||
+           (record->header.flags & (RECORD_MAPPED | RECORD_TRUNCATED)) == 0;
+}
+
 static int add_to_file(struct statistics *statistics, struct stream *stream,
                        const struct history_event *event)
 {
     const struct record *record = (const struct record *)event->event.header;
     int64_t process = process_rows_decide(statistics, stream->process);
 
-    if (process < 0 || cover_file(statistics, (uint32_t)process, record) < 0)
+    if (process < 0)
+        return -ENOMEM;
+    if (record->header.id == EVENT_READ && add_inputs(statistics, (uint32_t)process, event) < 0)
+        return -ENOMEM;
+    uint32_t *writer = record->header.id == EVENT_WRITE
+                           ? history_value_at(event->value, statistics->writer_value)
+                           : NULL;
+    if (writer != NULL)
+        *writer = (uint32_t)process + 1;
+    if (!is_call_on_file(record))
+        return 0;
+    if (cover_file(statistics, (uint32_t)process, record) < 0)
         return -ENOMEM;
     return files_count(&statistics->files, statistics->identities, statistics->rows,
                        event->event.origin, (uint32_t)process, record);

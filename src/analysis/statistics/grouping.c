@@ -11,6 +11,7 @@
 #include "analysis/statistics/copying.h"
 #include "analysis/statistics/failures.h"
 #include "analysis/statistics/files.h"
+#include "analysis/statistics/inputs.h"
 #include "analysis/statistics/rows.h"
 
 #include <errno.h>
@@ -264,6 +265,10 @@ static struct communication *new_result(const struct communication *from, enum c
     result->machines = calloc(from->machine_count + 1, sizeof(*result->machines));
     result->files = NULL;
     result->file_count = 0;
+    result->inputs = NULL;
+    result->input_count = 0;
+    result->shared = NULL;
+    result->shared_count = 0;
     result->procedures = calloc(from->procedure_count + 1, sizeof(*result->procedures));
     result->procedure_count = 0;
     result->cgroups = calloc(from->cgroup_count + 1, sizeof(*result->cgroups));
@@ -331,6 +336,7 @@ int communication_group(const struct communication *communication, enum communic
         failures_transfer(grouping.result, grouping.group_of, communication) < 0 ||
         copy_procedures(communication, grouping.result) < 0 ||
         files_group(communication, grouping.group_of, grouping.result) < 0 ||
+        inputs_group(communication, grouping.group_of, grouping.result) < 0 ||
         copy_cgroups(communication, grouping.result) < 0 ||
         communication_arrange(grouping.result) < 0)
         goto done;

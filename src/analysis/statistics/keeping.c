@@ -111,5 +111,7 @@ void communication_free(struct communication *communication)
     if (communication->files != NULL)
         file_rows_done(communication->files, communication->file_count);
     free(communication->files);
+    free(communication->inputs);
+    free(communication->shared);
     free(communication);
 }

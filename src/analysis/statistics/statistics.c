@@ -22,6 +22,8 @@ int statistics_new(struct history *history, uint64_t every, struct statistics **
     statistics->identities = history_share_identities(history);
     statistics->message_value =
         history_keep_values(history, sizeof(struct queued_message), EVENT_FLAG(EVENT_SEND));
+    statistics->writer_value =
+        history_keep_values(history, sizeof(uint32_t), EVENT_FLAG(EVENT_WRITE));
     history_follow_queues(history);
     statistics->intervals.every = every;
     statistics->streams.size = sizeof(struct stream);
@@ -55,6 +57,8 @@ void statistics_free(struct statistics *statistics)
     procedures_done(&statistics->procedures);
     failures_done(&statistics->failures);
     files_done(&statistics->files);
+    inputs_done(&statistics->inputs);
+    shared_done(&statistics->shared);
     coverings_done(&statistics->coverings);
     askings_done(&statistics->askings);
     communication_free(statistics->rows);
@@ -220,6 +224,19 @@ static int add_of_kernel(struct statistics *statistics, const struct history_eve
     return 0;
 }
 
+static int add_name(struct statistics *statistics, const struct event *event)
+{
+    const struct name_record *name = (const struct name_record *)event->header;
+
+    if (event->header->id != EVENT_NAME || name->kind != NAME_SHARED)
+        return 0;
+    struct process *process = process_rows_find(statistics, event->origin, (uint32_t)name->number);
+    int64_t row = process == NULL ? -ENOMEM : process_rows_decide(statistics, process);
+    return row < 0 ? -ENOMEM
+                   : shared_count(&statistics->shared, statistics->rows, event->origin,
+                                  (uint32_t)row, name);
+}
+
 /* ---- all of it ---- */
 
 int statistics_add(struct statistics *statistics, const struct history_event *event)
@@ -235,7 +252,7 @@ int statistics_add(struct statistics *statistics, const struct history_event *ev
     case EVENT_FLAGS:
     case EVENT_NAME:
         recorded_note(&origin->recorded, event->event.header);
-        return 0;
+        return add_name(statistics, &event->event);
     case EVENT_SUMMARY:
         machine_load_note(&origin->load, (const struct summary_record *)event->event.header);
         return 0;

@@ -294,6 +294,27 @@ struct communication_file {
     struct file_use writes;
 };
 
+/* What one process has read from files that another one had written, as far as is known. */
+struct communication_input {
+    /* indexes into communication.processes: the writer, and the reader. NO_PROCESS: of all files beyond the limit */
+    uint32_t from, to;
+    uint64_t files;
+    uint64_t
+        reads; /* READs that found something of the writer's; those of several threads of it count for each */
+    uint64_t bytes;    /* that the writer had written last */
+    uint64_t doubtful; /* of the reads: a write overlapped it in time, or one of them is mmap */
+    const char
+        *name; /* of the file, as endpoint_local() writes it; of several, the one with most bytes */
+};
+
+/* Memory that several processes may write to, some of which exchange no messages that are recorded. */
+struct communication_shared {
+    const char *name;          /* of one: "/dev/zero (deleted)" is anonymous memory */
+    const uint32_t *processes; /* [count], indexes into communication.processes, ascending */
+    uint32_t count;
+    uint32_t objects; /* that exactly these processes share */
+};
+
 struct communication_piece {
     void *bytes;
     size_t size;
@@ -335,6 +356,10 @@ struct communication {
     size_t failure_count;
     struct communication_file *files; /* most bytes first */
     size_t file_count;
+    struct communication_input *inputs; /* most bytes first */
+    size_t input_count;
+    struct communication_shared *shared; /* in order of their numbers. Not of groups */
+    size_t shared_count;
     struct traffic *intervals; /* what was sent in each interval, in order of time */
     size_t interval_count;
     uint64_t interval;      /* ns; 0: not asked for */

@@ -17,11 +17,13 @@
 #include "analysis/statistics/endpoints.h"
 #include "analysis/statistics/failures.h"
 #include "analysis/statistics/files.h"
+#include "analysis/statistics/inputs.h"
 #include "analysis/statistics/intervals.h"
 #include "analysis/statistics/machine_loads.h"
 #include "analysis/statistics/procedures.h"
 #include "analysis/statistics/process_rows.h"
 #include "analysis/statistics/scheduling.h"
+#include "analysis/statistics/shared.h"
 #include "analysis/statistics/waits.h"
 
 #include <errno.h>
@@ -62,6 +64,7 @@ struct statistics {
     struct history *history;
     struct identities *identities; /* the history's */
     size_t message_value;          /* offset of struct queued_message in the history's values */
+    size_t writer_value; /* ... and of the process that wrote to a file: its row + 1; 0: none */
     struct statistics_origin *origins;
     size_t origin_capacity;
     uint32_t origin_count;
@@ -75,6 +78,8 @@ struct statistics {
     struct procedures procedures;
     struct failures failures;
     struct files files;
+    struct inputs inputs;
+    struct shared_memories shared;
     struct intervals intervals;
     struct cgroup_states cgroups;
     struct coverings coverings;

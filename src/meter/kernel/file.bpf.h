@@ -5,8 +5,8 @@
  *      sys_enter: `file_call_at` .... the call .... sys_exit (result)  --> READ or WRITE, span: the time between
  *
  * The kernel has no tracepoint on files that all file systems pass, so the beginning and the end of every system call is
- * examined. Nothing is matched with these records, so they need no positions of the meter's own: the kernel's position
- * in the file is read when the call has ended.
+ * examined. Records need no positions of the meter's own: the kernel's position in the file is read when the call has
+ * ended.
  *
  * A path is one file as one process uses it. It begins with the first open or the first use, and ends when the process
  * has closed the file, or has not used it for a minute. Each open is a CREATEPATH; DESTROYPATH has both counts.
@@ -40,6 +40,8 @@ static __always_inline bool key_of_file(struct file_key *key, const struct strea
     key->inode = MEMBER(struct inode, inode, i_ino);
     key->device = MEMBER(struct super_block, block, s_dev);
     key->process = stream->process;
+    key->generation = MEMBER(struct inode, inode, i_generation);
+    key->unused = 0;
     return true;
 }
 
@@ -148,6 +150,7 @@ __noinline uint32_t file_path(struct stream *stream, struct used_file *used,
     record->cookie = __sync_fetch_and_add(&last_file, 1) + 1;
     record->inode = key->inode;
     record->network = key->device;
+    record->start_in = key->generation;
     record->name_end = PATH_NAME_LOCAL;
     name_file(&stream->scratch.walked, record->name, file);
     submit(record);
@@ -201,11 +204,15 @@ static __always_inline uint64_t position_of(struct file *file, uint32_t id, uint
     return MEMBER(struct inode, inode, i_size) - bytes;
 }
 
-/* A call of the current task has read from this descriptor, or written to it (`id`); does nothing unless it is a
+/* READ or WRITE, and flags of the record. */
+#define USE(id, flags) ((id) | (flags) << 16)
+
+/* A call of the current task has read from this descriptor, or written to it (`use`); does nothing unless it is a
  * file. */
-__noinline int file_used(struct stream *stream, uint32_t descriptor, uint32_t id, uint32_t bytes,
+__noinline int file_used(struct stream *stream, uint32_t descriptor, uint32_t use, uint32_t bytes,
                          uint64_t position)
 {
+    uint32_t id = use & 0xffff, flags = use >> 16;
     struct file *file = file_of_descriptor(bpf_get_current_task_btf(), descriptor);
     struct used_file *used;
     struct message *message;
@@ -229,8 +236,9 @@ __noinline int file_used(struct stream *stream, uint32_t descriptor, uint32_t id
     }
     *message = (struct message){
         .path = used->path,
-        .offset = position_of(file, id, position, bytes),
+        .offset = flags != 0 ? position : position_of(file, id, position, bytes),
         .bytes = bytes,
+        .flags = flags,
         .begin = stream->file_call_at,
     };
     if (message->path != 0)
@@ -240,8 +248,8 @@ __noinline int file_used(struct stream *stream, uint32_t descriptor, uint32_t id
     return 0;
 }
 
-/* A call has opened this descriptor. */
-__noinline int file_opened(struct stream *stream, uint32_t descriptor)
+/* A call has opened this descriptor, and emptied its file. */
+__noinline int file_opened(struct stream *stream, uint32_t descriptor, bool empties)
 {
     struct file *file = file_of_descriptor(bpf_get_current_task_btf(), descriptor);
     struct used_file *used;
@@ -257,6 +265,7 @@ __noinline int file_opened(struct stream *stream, uint32_t descriptor)
     __sync_fetch_and_add(&used->held, 1);
     message = &stream->scratch.message;
     *message = (struct message){.path = file_path(stream, used, &key, (uint64_t)file, true),
+                                .flags = empties ? RECORD_TRUNCATED : 0,
                                 .begin = stream->file_call_at};
     if (message->path != 0)
         write_message(stream, EVENT_CREATEPATH, message);
@@ -343,6 +352,62 @@ static __always_inline void ends_of_file_call(struct file_ends *ends, uint32_t c
     }
 }
 
+/* Flags of mmap, and the protection that it gives. */
+enum { MAPS_SHARED = 1, MAPS_ANONYMOUS = 0x20, MAPS_PROGRAM = 0x800, MAY_WRITE = 2 };
+
+/* Whether a mapping is of no file, or of a library's text, which the dynamic linker maps (MAP_DENYWRITE). */
+static __always_inline bool is_other_mapping(const struct pt_regs *registers)
+{
+    return (registers->r10 & (MAPS_ANONYMOUS | MAPS_PROGRAM)) != 0;
+}
+
+/* How many bytes of the file a mapping shows. */
+static __always_inline uint32_t mapped_bytes(uint32_t descriptor, uint64_t from, uint64_t length)
+{
+    struct file *file = file_of_descriptor(bpf_get_current_task_btf(), descriptor);
+    struct inode *inode = file == NULL ? NULL : MEMBER(struct file, file, f_inode);
+    uint64_t size = inode == NULL ? 0 : MEMBER(struct inode, inode, i_size);
+
+    if (from >= size)
+        return 0;
+    if (length > size - from)
+        length = size - from;
+    return length > 0xffffffff ? 0xffffffff : length;
+}
+
+/* Not static, so that the verifier checks it once. */
+__noinline int file_mapped(struct stream *stream, uint32_t descriptor, uint64_t from,
+                           uint64_t length, bool writes)
+{
+    uint32_t bytes = mapped_bytes(descriptor, from, length);
+
+    if (stream == NULL || bytes == 0)
+        return 0;
+    if (wants(stream, EVENT_FLAG(EVENT_READ)))
+        file_used(stream, descriptor, USE(EVENT_READ, RECORD_MAPPED), bytes, from);
+    if (writes && wants(stream, EVENT_FLAG(EVENT_WRITE)))
+        file_used(stream, descriptor, USE(EVENT_WRITE, RECORD_MAPPED), bytes, from);
+    return 0;
+}
+
+/* Whether a call that opens a file empties it. */
+static __always_inline bool empties_file(uint32_t call, const struct pt_regs *registers)
+{
+    uint64_t flags = 0;
+
+    switch (call) {
+    case CALL_CREAT:
+        return true;
+    case CALL_OPEN:
+        return (registers->si & O_TRUNC) != 0;
+    case CALL_OPENAT:
+        return (registers->dx & O_TRUNC) != 0;
+    default: /* openat2: the first member of its struct open_how */
+        bpf_probe_read_user(&flags, sizeof(flags), (const void *)registers->dx);
+        return (flags & O_TRUNC) != 0;
+    }
+}
+
 static __always_inline bool opens_file(uint32_t call)
 {
     return call == CALL_OPEN || call == CALL_CREAT || call == CALL_OPENAT || call == CALL_OPENAT2;
@@ -351,13 +416,14 @@ static __always_inline bool opens_file(uint32_t call)
 static __always_inline bool is_file_call(uint32_t call)
 {
     if (call < 64)
-        return (1ULL << CALL_READ | 1ULL << CALL_WRITE | 1ULL << CALL_OPEN | 1ULL << CALL_PREAD64 |
-                1ULL << CALL_PWRITE64 | 1ULL << CALL_READV | 1ULL << CALL_WRITEV |
-                1ULL << CALL_SENDFILE) >>
+        return (1ULL << CALL_READ | 1ULL << CALL_WRITE | 1ULL << CALL_OPEN | 1ULL << CALL_MMAP |
+                1ULL << CALL_PREAD64 | 1ULL << CALL_PWRITE64 | 1ULL << CALL_READV |
+                1ULL << CALL_WRITEV | 1ULL << CALL_SENDFILE) >>
                    call &
                1;
-    return opens_file(call) || call == CALL_SPLICE || call == CALL_PREADV || call == CALL_PWRITEV ||
-           call == CALL_COPY_FILE_RANGE || call == CALL_PREADV2 || call == CALL_PWRITEV2;
+    return opens_file(call) || call == CALL_FTRUNCATE || call == CALL_SPLICE ||
+           call == CALL_PREADV || call == CALL_PWRITEV || call == CALL_COPY_FILE_RANGE ||
+           call == CALL_PREADV2 || call == CALL_PWRITEV2;
 }
 
 /* ---- the hooks ---- */
@@ -391,16 +457,26 @@ int BPF_PROG(file_call_ends, struct pt_regs *registers, int64_t result)
 
     if (result < 0 || !has_storage(task) || registers->cs == USER32_CS || !is_file_call(call))
         return 0;
+    if (call == CALL_MMAP && is_other_mapping(registers))
+        return 0;
     stream = running_stored_stream(task, true);
     if (stream == NULL)
         return 0;
     if (opens_file(call))
-        return file_opened(stream, result);
+        return file_opened(stream, result, empties_file(call, registers));
+    if (call == CALL_MMAP)
+        return file_mapped(stream, registers->r8, registers->r9, registers->si,
+                           (registers->r10 & MAPS_SHARED) && (registers->dx & MAY_WRITE));
+    if (call == CALL_FTRUNCATE)
+        return wants(stream, EVENT_FLAG(EVENT_WRITE))
+                   ? file_used(stream, registers->di, USE(EVENT_WRITE, RECORD_TRUNCATED), 0,
+                               registers->si)
+                   : 0;
     ends_of_file_call(&ends, call, registers, result);
     if (ends.read != NO_CALL && wants(stream, EVENT_FLAG(EVENT_READ)))
-        file_used(stream, ends.read, EVENT_READ, result, ends.read_at);
+        file_used(stream, ends.read, USE(EVENT_READ, 0), result, ends.read_at);
     if (ends.written != NO_CALL && wants(stream, EVENT_FLAG(EVENT_WRITE)))
-        file_used(stream, ends.written, EVENT_WRITE, result, ends.written_at);
+        file_used(stream, ends.written, USE(EVENT_WRITE, 0), result, ends.written_at);
     return 0;
 }
 

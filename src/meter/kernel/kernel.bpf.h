@@ -170,6 +170,7 @@ struct inode {
     unsigned long i_ino;
     long long i_size;
     atomic_t i_count; /* 0 = evicted */
+    uint32_t i_generation;
     union {
         struct pipe_inode_info *i_pipe;
     };
@@ -681,6 +682,7 @@ enum {
     PIPEFS_MAGIC = 0x50495045,
     FMODE_READ = 1,
     FMODE_WRITE = 2,
+    O_TRUNC = 01000,
     O_APPEND = 02000,
     RWF_APPEND = 0x10,
     IPC_MSGSND = 11, /* numbers of calls in CALL32_IPC */
@@ -709,6 +711,7 @@ enum {
     CALL_OPEN = 2,
     CALL_CLOSE = 3,
     CALL_POLL = 7,
+    CALL_MMAP = 9,
     CALL_IOCTL = 16,
     CALL_PREAD64 = 17,
     CALL_PWRITE64 = 18,

@@ -254,7 +254,9 @@ struct pipe {
 struct file_key {
     uint64_t inode;
     uint32_t device;
-    uint32_t process; /* its number */
+    uint32_t process;    /* its number */
+    uint32_t generation; /* tells files apart that had the same inode one after the other */
+    uint32_t unused;
 };
 
 struct used_file {

@@ -113,6 +113,7 @@ enum arc_kind {
     ARC_INFERRED,
     ARC_CREATION,
     ARC_WAKEUP,
+    ARC_FILE,
     ARC_ROOM,
     ARC_ANSWER,
     ARC_CRITICAL,

@@ -5,6 +5,7 @@
 
 #define BLUE  "#1f4e8c"
 #define GREEN "#5b7f2b"
+#define BROWN "#9a6b1f"
 
 const struct arc_look *graph_arc_look(enum arc_kind kind)
 {
@@ -15,6 +16,7 @@ const struct arc_look *graph_arc_look(enum arc_kind kind)
         [ARC_CREATION] = {"creation", "style=solid, color=\"" GREEN "\"",
                           "creation, connection, end"},
         [ARC_WAKEUP] = {"wakeup", "style=dotted, color=\"" GREEN "\"", "wakeup"},
+        [ARC_FILE] = {"file", "style=dashed, color=\"" BROWN "\"", "file, inferred"},
         [ARC_ROOM] = {"room", "style=dashed, color=\"" GREEN "\"", "buffer space made"},
         [ARC_ANSWER] = {"answer", "style=solid, color=\"#8a3d9c\"",
                         "answer from outside, elapsed time"},
@@ -31,7 +33,7 @@ const struct arc_look *graph_edge_look(enum edge_kind kind)
         [EDGE_INFERRED] = ARC_INFERRED,    [EDGE_CREATION] = ARC_CREATION,
         [EDGE_TERMINATION] = ARC_CREATION, [EDGE_ROOM] = ARC_ROOM,
         [EDGE_WAKEUP] = ARC_WAKEUP,        [EDGE_END] = ARC_CREATION,
-        [EDGE_CONNECTION] = ARC_CREATION,
+        [EDGE_CONNECTION] = ARC_CREATION,  [EDGE_FILE] = ARC_FILE,
     };
 
     return graph_arc_look(arcs[kind]);

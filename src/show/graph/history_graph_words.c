@@ -118,6 +118,10 @@ static void add_path(const struct history_graph *graph, uint32_t origin, uint32_
         return;
     endpoint_local(path, address);
     show_text(address, sizeof(address), local);
+    if (path->kind == PATH_FILE) {
+        add(text, " file %s", local);
+        return;
+    }
     endpoint_remote(path, address);
     show_text(address, sizeof(address), remote);
     add(text, " %s %s > %s", path_kind_name(path->kind), local, remote);
@@ -233,14 +237,14 @@ static void add_ends(const struct history_graph *graph, uint64_t number,
 void graph_describe_edge(const struct history_graph *graph, const struct graph_event *event,
                          const struct history_edge *edge, char text[GRAPH_TEXT_SIZE])
 {
-    bool message = edge->kind <= EDGE_INFERRED;
+    bool passes = edge->kind <= EDGE_INFERRED || edge->kind == EDGE_FILE;
 
     text[0] = '\0';
-    if (message)
+    if (passes)
         add(text, "%" PRIu32 " bytes, ", edge->bytes);
-    add(text, "%s", edge_kind_name(edge->kind));
+    add(text, "%s%s", edge_kind_name(edge->kind), edge->doubtful ? ", in doubt" : "");
     add_ends(graph, edge->number, event, text);
-    if (message)
+    if (passes)
         add_path(graph, edge->origin, edge->path, text);
 }
 

@@ -403,8 +403,9 @@ static void print_grounds(const struct parallelism_runs *runs, FILE *file)
     print_selection(&first->matching, PARALLELISM_WITHOUT_EVENTS, file);
     fprintf(file,
             "\nBased on %s events, %s lost; %s edges of messages, %s of creation, ends, buffer "
-            "space, connections and wakeups%s.\n",
+            "space, connections%s%s.\n",
             events, lost, messages, others,
+            first->matching.file_edges > 0 ? ", wakeups and files" : " and wakeups",
             runs->options->messages_only ? " (left out: --edges messages)" : "");
     print_waits(file, &first->outside,
                 first->matching.not_found > 0

@@ -400,8 +400,11 @@ static void set_flags(struct object *object, const struct record_header *header)
         {RECORD_OLDER, "older"},
         {RECORD_PACKETS, "packets"},
         {RECORD_CONCURRENT, "concurrent"},
-        {RECORD_PREEMPTED, "preempted"},
-        {RECORD_COUNTED, header->id != EVENT_PATH ? "whole_call" : "counted"},
+        {RECORD_PREEMPTED, header->id == EVENT_SENDCALL ? "preempted" : "mapped"},
+        {RECORD_COUNTED, header->id == EVENT_PATH ? "counted"
+                         : header->id == EVENT_WRITE || header->id == EVENT_CREATEPATH
+                             ? "truncated"
+                             : "whole_call"},
         {RECORD_SAME_CALL, "same_call"},
         {RECORD_LIBRARY, "library"},
         {RECORD_END_OF_FILE, "end_of_file"},
@@ -436,10 +439,18 @@ static int print_line(json_t *json, FILE *file)
 
 static json_t *edge_object(const struct history_edge *edge)
 {
-    return json_pack("{s:s, s:I, s:I, s:I, s:s, s:I}", "kind", edge_kind_name(edge->kind), "origin",
-                     (json_int_t)edge->origin, "stream", (json_int_t)edge->stream, "sequence",
-                     (json_int_t)edge->sequence, "event", event_type(edge->id)->name, "bytes",
-                     (json_int_t)edge->bytes);
+    json_t *object =
+        json_pack("{s:s, s:I, s:I, s:I, s:s, s:I}", "kind", edge_kind_name(edge->kind), "origin",
+                  (json_int_t)edge->origin, "stream", (json_int_t)edge->stream, "sequence",
+                  (json_int_t)edge->sequence, "event", event_type(edge->id)->name, "bytes",
+                  (json_int_t)edge->bytes);
+
+    if (object != NULL && edge->doubtful &&
+        json_object_set_new(object, "doubtful", json_true()) < 0) {
+        json_decref(object);
+        return NULL;
+    }
+    return object;
 }
 
 static void set_matched(struct object *object, const struct history_event *event)

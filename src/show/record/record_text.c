@@ -119,6 +119,10 @@ static void print_message(const struct record_face *face, const struct event *ev
         fprintf(face->file, "  opened %s, closed %s", opened, closed);
         return;
     }
+    if (record->header.id == EVENT_WRITE && (record->header.flags & RECORD_TRUNCATED)) {
+        fprintf(face->file, "  has %" PRIu32 " bytes now", record->message.offset);
+        return;
+    }
     fprintf(face->file, "  %" PRIu32 " bytes, offset %" PRIu32, record->message.bytes,
             record->message.offset);
     if (record->header.id == EVENT_MESSAGEQUEUED)
@@ -327,6 +331,11 @@ static void print_name(const struct record_face *face, const struct name_record 
     show_text(record->name, sizeof(record->name), name);
     if (record->kind == NAME_UNMETERED) {
         fprintf(face->file, "%s sockets are in use, and not metered", name);
+        return;
+    }
+    if (record->kind == NAME_SHARED) {
+        fprintf(face->file, "process %" PRIu32 " shares memory %" PRIu64 ", %s",
+                (uint32_t)record->number, record->number >> 32, name);
         return;
     }
     fprintf(face->file, "%s %" PRIu64 " is %s",
@@ -624,8 +633,10 @@ static void print_flags(const struct record_face *face, const struct event *even
         fputs(", while another was in progress", face->file);
     if (flags & RECORD_MANY)
         fputs(", with several receivers", face->file);
-    if (flags & RECORD_PREEMPTED)
-        fputs(", preempted", face->file);
+    if (flags & RECORD_PREEMPTED) /* the same bit as RECORD_MAPPED */
+        fputs(header->id == EVENT_SENDCALL ? ", preempted" : ", by mmap", face->file);
+    if (header->id == EVENT_CREATEPATH && (flags & RECORD_TRUNCATED))
+        fputs(", emptied", face->file);
     if (flags & RECORD_TIME_LIMIT)
         fputs(", with a time limit", face->file);
 }
@@ -684,7 +695,8 @@ static void print_edges(const struct record_face *face, const struct history_eve
                 event_type(edge->id)->name, edge->sequence, process);
         if (edge->bytes > 0)
             fprintf(face->file, ", %" PRIu32 " bytes", edge->bytes);
-        fprintf(face->file, ", %s", edge_kind_name(edge->kind));
+        fprintf(face->file, ", %s%s", edge_kind_name(edge->kind),
+                edge->doubtful ? ", in doubt" : "");
     }
     if (event->edge_count > EDGES_SHOWN)
         fprintf(face->file, "; and %" PRIu32 " more", event->edge_count - EDGES_SHOWN);

@@ -354,9 +354,57 @@ void report_say_lock(const struct report *report, const struct finding *finding,
 
 /* ---- items ---- */
 
+static bool is_row_of(const struct communication_process *process, const struct elapsed_row *row)
+{
+    return process->origin == row->origin && process->pid == row->pid;
+}
+
+/* Whether a process is the one of this row, or descends from it. */
+static bool descends(const struct communication *communication, uint32_t process,
+                     const struct elapsed_row *from)
+{
+    for (size_t i = 0; process != NO_PROCESS && i < communication->process_count; i++) {
+        if (is_row_of(&communication->processes[process], from))
+            return true;
+        process = communication->processes[process].parent;
+    }
+    return false;
+}
+
+/* What others read of what the item wrote: of that the file with most bytes. NULL: nothing. */
+static const struct communication_input *output_of(const struct communication *communication,
+                                                   const struct elapsed_row *item)
+{
+    for (size_t i = 0; i < communication->input_count; i++) {
+        const struct communication_input *input = &communication->inputs[i];
+        if (input->from != NO_PROCESS && descends(communication, input->from, item) &&
+            !descends(communication, input->to, item))
+            return input;
+    }
+    return NULL;
+}
+
+#define OUTPUT_SIZE (PROCESS_TEXT_SIZE + ENDPOINT_SIZE + 64)
+
+/* " ld[40] read /w/big.o, which it wrote." */
+static void output_text(const struct report *report, const struct elapsed_row *item,
+                        char text[OUTPUT_SIZE])
+{
+    const struct communication_input *output = output_of(report->communication, item);
+    char reader[PROCESS_TEXT_SIZE], name[ENDPOINT_SIZE + 1];
+
+    text[0] = '\0';
+    if (output == NULL)
+        return;
+    process_text(report->communication, output->to, reader);
+    show_text(output->name, ENDPOINT_SIZE, name);
+    snprintf(text, OUTPUT_SIZE, " %s read %s, which it wrote.", reader, name);
+}
+
 void report_say_item(const struct report *report, const struct finding *finding,
                      struct report_content *content)
 {
+    char output[OUTPUT_SIZE];
     const struct elapsed_item *item = finding->item;
     char process[PLACED_PROCESS_SIZE], parent[PLACED_PROCESS_SIZE], name[STREAM_NAME_SIZE + 1];
     char time[UNIT_SIZE], share[UNIT_SIZE], next[UNIT_SIZE];
@@ -367,8 +415,9 @@ void report_say_item(const struct report *report, const struct finding *finding,
     show_duration(item->time, time);
     show_percent(item->time, report->elapsed->run.time, share);
     show_percent(item->next, report->elapsed->run.time, next);
+    output_text(report, &item->process, output);
     say(content, "Items",
         "%s is one of %zu %s processes that %s created. The run waited for it and its descendants "
-        "for %s (%s%%), for the next of them %s%%. To split it would save at most that.",
-        process, item->of, name, parent, time, share, next);
+        "for %s (%s%%), for the next of them %s%%. To split it would save at most that.%s",
+        process, item->of, name, parent, time, share, next, output);
 }

@@ -26,6 +26,7 @@
 #define MACHINE(member)   FIELD(communication_machine, member)
 #define PROCEDURE(member) FIELD(communication_procedure, member)
 #define FILES(member)     FIELD(communication_file, member)
+#define INPUT(member)     FIELD(communication_input, member)
 #define LOAD(member)      FIELD(communication_machine, load.member)
 #define CGROUP(member)    FIELD(communication_cgroup, member)
 #define ALL(member)       FIELD(communication, member)
@@ -201,6 +202,31 @@ static void user_of_file(const struct communication *all, const void *row,
     process_text(all, file->process, text);
     snprintf(value->made, sizeof(value->made), "%.*s", NAME_SIZE - 1, text);
     set_text(value, value->made, NAME_SIZE);
+}
+
+/* The two processes of an input, in CSV. */
+static void party_of_input(const struct communication *all, uint32_t process,
+                           struct result_value *value)
+{
+    char text[PROCESS_TEXT_SIZE];
+
+    if (process == NO_PROCESS)
+        return;
+    process_text(all, process, text);
+    snprintf(value->made, sizeof(value->made), "%.*s", NAME_SIZE - 1, text);
+    set_text(value, value->made, NAME_SIZE);
+}
+
+static void writer_of_input(const struct communication *all, const void *row,
+                            struct result_value *value)
+{
+    party_of_input(all, ((const struct communication_input *)row)->from, value);
+}
+
+static void reader_of_input(const struct communication *all, const void *row,
+                            struct result_value *value)
+{
+    party_of_input(all, ((const struct communication_input *)row)->to, value);
 }
 
 static void interval_begin(const struct communication *all, const void *row,
@@ -407,6 +433,26 @@ static void kinds_partly(const struct communication *all, const void *row,
     value->json = kind_names(all->kinds_partly);
 }
 
+/* [{"memory": "/dev/zero (deleted)", "objects": 1, "processes": [1, 2]}] */
+static void shared_memory(const struct communication *all, const void *row,
+                          struct result_value *value)
+{
+    (void)row;
+    value->json = json_array();
+    for (size_t i = 0; i < all->shared_count; i++) {
+        const struct communication_shared *shared = &all->shared[i];
+        char name[NAME_SIZE * 4];
+        json_t *processes = json_array();
+        for (uint32_t j = 0; j < shared->count; j++)
+            json_array_append_new(processes, json_count(shared->processes[j] + 1ULL));
+        show_text(shared->name, strlen(shared->name) < NAME_SIZE ? strlen(shared->name) : NAME_SIZE,
+                  name);
+        json_array_append_new(value->json,
+                              json_pack("{s:s, s:I, s:o}", "memory", name, "objects",
+                                        (json_int_t)shared->objects, "processes", processes));
+    }
+}
+
 static void sockets_not_metered(const struct communication *all, const void *row,
                                 struct result_value *value)
 {
@@ -589,6 +635,7 @@ static const struct result_column of_recording[] = {
     {"not_metered", NULL, RESULT_JSON, .get = kinds_left_out},
     {"metered_partly", NULL, RESULT_JSON, .get = kinds_partly},
     {"sockets_not_metered", NULL, RESULT_JSON, .get = sockets_not_metered},
+    {"shared_memory", NULL, RESULT_JSON, .get = shared_memory},
     {"events_not_metered", NULL, RESULT_JSON, .get = events_left_out},
     {"events_metered_partly", NULL, RESULT_JSON, .get = events_partly},
     {"traces_of_ptrace", NULL, RESULT_COUNT, ALL(traces_of_ptrace)},
@@ -779,6 +826,19 @@ static const struct result_column of_procedure[] = {
     {"procedure", "PROCEDURE", RESULT_TEXT, PROCEDURE(name), .flags = RESULT_NAMES},
     {"module", "MODULE", RESULT_FILE, PROCEDURE(module), .flags = RESULT_NAMES},
     TRAFFIC(PROCEDURE),
+};
+
+static const struct result_column of_input[] = {
+    {"from", "FROM", RESULT_PROCESS, INPUT(from), .flags = RESULT_NAMES},
+    {"to", "TO", RESULT_PROCESS, INPUT(to), .flags = RESULT_NAMES},
+    {"writer", NULL, RESULT_TEXT, .get = writer_of_input, .csv = "from", .flags = RESULT_CSV},
+    {"reader", NULL, RESULT_TEXT, .get = reader_of_input, .csv = "to", .flags = RESULT_CSV},
+    {"files", "FILES", RESULT_COUNT, INPUT(files), .sum = SUM_ADD, .rank = 2},
+    {"reads", "READS", RESULT_COUNT, INPUT(reads), .sum = SUM_ADD, .rank = 3},
+    {"bytes", "BYTES", RESULT_BYTES, INPUT(bytes), .sum = SUM_ADD, .rank = 1},
+    {"doubtful", "DOUBTFUL", RESULT_COUNT, INPUT(doubtful), .sum = SUM_ADD, .when = WHEN_SOME,
+     .rank = 4},
+    {"file", "FILE", RESULT_TEXT, INPUT(name), .flags = RESULT_NAMES},
 };
 
 static const struct result_column of_file[] = {
@@ -1055,6 +1115,17 @@ const struct result_kind result_kinds[RESULT_KINDS] = {
                    [ORDER_MESSAGES] = "reads.calls writes.calls",
                    [ORDER_RESPONSE] = "read_ns.p99 write_ns.p99",
                    [ORDER_NAME] = "file"}},
+    [RESULTS_INPUTS] =
+        {.list = "inputs",
+         COLUMNS(of_input),
+         ROWS(communication_input, inputs, input_count),
+         .table = TABLE_INPUTS,
+         .tables = {{"Files that another process wrote", "from to files reads bytes doubtful file",
+                     .needs = "reads"}},
+         .report = {"Files that another process wrote", "from to files reads bytes doubtful file",
+                    .needs = "reads", .more = "dpm stats --all --by input"},
+         .csv = "writer reader files reads bytes doubtful file",
+         .order = {[ORDER_BYTES] = "bytes", [ORDER_MESSAGES] = "reads", [ORDER_NAME] = "file"}},
     [RESULTS_INTERVALS] = {.list = "intervals",
                            COLUMNS(of_interval),
                            ROWS(traffic, intervals, interval_count),

@@ -144,6 +144,7 @@ enum result_kind_id {
     RESULTS_FAILURES,
     RESULTS_PROCEDURES,
     RESULTS_FILES,
+    RESULTS_INPUTS, /* what processes read that others wrote */
     RESULTS_INTERVALS,
     RESULTS_LOADS, /* what machines did, and how long tasks waited there */
     RESULTS_CGROUPS,

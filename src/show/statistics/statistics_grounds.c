@@ -8,6 +8,7 @@
 #include "show/text/matching_face.h"
 #include "show/text/terminal.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 /* ---- the heading ---- */
@@ -211,6 +212,49 @@ static void print_mpi(const struct communication *communication, FILE *file)
           file);
 }
 
+#define SHARING_NAMED 2 /* processes */
+
+/* "a[1], b[2] and 3 others" */
+static void print_sharers(const struct communication *communication,
+                          const struct communication_shared *shared, FILE *file)
+{
+    char process[PROCESS_TEXT_SIZE];
+
+    for (uint32_t i = 0; i < shared->count && i < SHARING_NAMED; i++) {
+        process_text(communication, shared->processes[i], process);
+        fprintf(file, "%s%s",
+                i == 0                           ? ""
+                : shared->count == SHARING_NAMED ? " and "
+                                                 : ", ",
+                process);
+    }
+    if (shared->count > SHARING_NAMED)
+        fprintf(file, " and %" PRIu32 " other%s", shared->count - SHARING_NAMED,
+                shared->count == SHARING_NAMED + 1 ? "" : "s");
+}
+
+/* The row of most processes. What passes there leaves no record. */
+static void print_shared(const struct communication *communication, FILE *file)
+{
+    const struct communication_shared *most = NULL;
+    char name[NAME_SIZE + 1], others[COUNTED_SIZE];
+
+    for (size_t i = 0; i < communication->shared_count; i++)
+        if (most == NULL || communication->shared[i].count > most->count)
+            most = &communication->shared[i];
+    if (most == NULL)
+        return;
+    show_text(most->name, strlen(most->name), name);
+    fputs("\n", file);
+    print_sharers(communication, most, file);
+    fprintf(file, " share memory that they may write to (%s)", name);
+    if (communication->shared_count > 1) {
+        show_counted(communication->shared_count - 1, "other group", others);
+        fprintf(file, "; the same holds for %s of processes", others);
+    }
+    fputs(". What passes there is not recorded.\n", file);
+}
+
 void print_statistics_grounds(const struct communication *communication, FILE *file)
 {
     struct folding folding;
@@ -251,6 +295,7 @@ void print_statistics_grounds(const struct communication *communication, FILE *f
                    communication->flags_partly, 0, into);
     print_unmetered(communication, into);
     print_mpi(communication, into);
+    print_shared(communication, into);
     print_meter(communication, into);
     print_other_systems(communication, into);
     print_own_cost(&communication->matching.own_cost, communication->duration, into);

@@ -122,6 +122,8 @@ static int print_lists(const struct communication *communication, const struct s
         result = print_rows(RESULTS_PROCEDURES, communication, shape, file);
     if (result == 0)
         result = print_rows(RESULTS_FILES, communication, shape, file);
+    if (result == 0)
+        result = print_rows(RESULTS_INPUTS, communication, shape, file);
     if (result == 0 && communication->interval != 0)
         result = print_rows(RESULTS_INTERVALS, communication, shape, file);
     if (result == 0)

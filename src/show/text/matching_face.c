@@ -38,6 +38,29 @@ static void print_forgotten(const struct history_counts *counts, FILE *file)
     }
 }
 
+/* What reads found in files that another process had written: never exact, and no messages. */
+static void print_file_edges(const struct history_counts *counts, FILE *file)
+{
+    const char *separator = "; ";
+    char count[COUNTED_SIZE];
+
+    if (counts->file_edges > 0) {
+        show_counted(counts->file_edges, "time", count);
+        fprintf(file, "\nFiles: a read found what another process had written %s (inferred", count);
+        add_part(file, counts->doubtful_file_edges,
+                 "in doubt, for calls that overlapped or mapped the file", &separator);
+        fputs(").\n", file);
+    }
+    if (counts->overlapping_writes > 0) {
+        show_counted(counts->overlapping_writes, "write", count);
+        fprintf(file, "%s overlapped a read of the same file, which may have found it.\n", count);
+    }
+    if (counts->forgotten_pieces > 0) {
+        show_counted(counts->forgotten_pieces, "piece", count);
+        fprintf(file, "%s of files were forgotten: their reads lack the writer.\n", count);
+    }
+}
+
 void print_matching(const struct history_counts *counts, FILE *file)
 {
     const char *separator = "\nMatched receives: ";
@@ -67,6 +90,7 @@ void print_matching(const struct history_counts *counts, FILE *file)
             "sequence numbers.\n",
             file);
     print_forgotten(counts, file);
+    print_file_edges(counts, file);
 }
 
 void print_selection(const struct history_counts *counts, const char *what, FILE *file)
@@ -77,15 +101,17 @@ void print_selection(const struct history_counts *counts, const char *what, FILE
 
 json_t *matching_json(const struct history_counts *counts)
 {
-    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b}", "exact",
-                     json_count(counts->exact), "ordered", json_count(counts->ordered), "inferred",
-                     json_count(counts->inferred), "external", json_count(counts->external),
-                     "not_found", json_count(counts->not_found), "unselected",
-                     json_count(counts->unselected), "unmatched_sends",
-                     json_count(counts->unmatched_sends), "unmatched_receives",
-                     json_count(counts->unmatched_receives), "forgotten_streams",
-                     json_count(counts->forgotten_streams), "forgotten_ranges",
-                     json_count(counts->forgotten_ranges), "rules", counts->has_rules);
+    return json_pack(
+        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b}", "files",
+        json_count(counts->file_edges), "doubtful_files", json_count(counts->doubtful_file_edges),
+        "overlapping_writes", json_count(counts->overlapping_writes), "forgotten_pieces",
+        json_count(counts->forgotten_pieces), "exact", json_count(counts->exact), "ordered",
+        json_count(counts->ordered), "inferred", json_count(counts->inferred), "external",
+        json_count(counts->external), "not_found", json_count(counts->not_found), "unselected",
+        json_count(counts->unselected), "unmatched_sends", json_count(counts->unmatched_sends),
+        "unmatched_receives", json_count(counts->unmatched_receives), "forgotten_streams",
+        json_count(counts->forgotten_streams), "forgotten_ranges",
+        json_count(counts->forgotten_ranges), "rules", counts->has_rules);
 }
 
 /* In a shorter recording, start and end (some 0.3 s of CPU) would dominate the share. Several recordings have no common
