@@ -233,3 +233,26 @@ $ dpm stats --to 330ms --json trace
 jq: .processes[] | select(.name == "server").response_ns | .count == 20 and (.p50 / 1100e3 - 1 | fabs) < 0.001
 $ dpm why --to 330ms --json trace
 jq: .requests | .count == 20 and near(.median_ns; 1.13e6)
+
+== messages that wait for any of two readers of a pipe, for a part of the time
+| parent  4 sends at once --- 40 ms later 4 more ...    10 times
+| reader  |=1=|=3=|  waits    |=1=|                     1 ms each
+| reader  |=2=|=4=|  waits    |=2=|
+process parent launched
+process reader.1 created by parent
+process reader.2 created by parent
+pipe p: parent > reader.1
+10 times
+    4 times
+        parent sends 1 on p.1 in 2us
+    end
+    2 times
+        for r in 1 2
+            reader.$r receives 1 on p.2
+            reader.$r computes 1ms
+        end
+    end
+    parent idles 40ms
+end
+$ dpm stats --json trace
+jq: .pairs | length == 1 and (.[0] | near(.message_wait_covered_ns; 10.17e6))

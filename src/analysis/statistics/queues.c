@@ -237,8 +237,7 @@ static int take_message(struct statistics *statistics, const struct endpoint *en
     queue_take_out(statistics, queue, message->left, message->queued, wait);
     queue->taken++;
     note_overtaken(statistics, queue, message->serial);
-    if (coverings_add(&statistics->coverings, COVERING_MESSAGE_WAIT, usage->process,
-                      peer_of(endpoint), now - wait, now) < 0)
+    if (cover_at(statistics, endpoint, COVERING_MESSAGE_WAIT, usage->process, now - wait, now) < 0)
         return -ENOMEM;
     int result = message->told || known ? usage_values_add(usage, VALUE_MESSAGE_WAIT, wait) : 0;
     if (result < 0 || !message->told || !known)
