@@ -103,6 +103,39 @@ says: Unless it is a load generator: several at a time (one query, a batch, a pi
 $ dpm report --json trace
 jq: [.findings[] | select(.kind == "round_trips")] | length == 1 and .[0].share > 0.95
 
+== data that goes one way, with an answer now and then, as ssh and scp move it
+| ssh   sends 12 x 24 KiB - 4 ms - answer - sends 32 KiB - answer - sends 10 bytes - answer ...
+| sshd  receives ------------------'
+process ssh launched
+process sshd pid 300
+tcp d: ssh > sshd
+ssh connects d
+sshd accepts d
+120 times
+    12 times
+        ssh sends 24576 on d in 2us
+    end
+    12 times
+        sshd receives 24576 on d
+    end
+    sshd computes 4ms
+    sshd sends 36 on d
+    ssh receives on d
+    ssh sends 32804 on d
+    sshd receives 32804 on d
+    sshd computes 2ms
+    sshd sends 36 on d
+    ssh receives on d
+    ssh sends 10 on d
+    sshd receives 10 on d
+    sshd computes 2ms
+    sshd sends 36 on d
+    ssh receives on d
+end
+ssh ends
+$ dpm report trace
+never: one after the other
+
 == users who ask for one thing at a time, or long questions, are no such script
 | user.1, user.2   ask - 1 ms - ask - 1 ms - ...      120 times each
 | slow             ask - 8 ms - ask ...
