@@ -465,8 +465,8 @@ process sh launched
 end
 sh ends
 $ dpm report trace
-says: sh[100] polls: it made a process that slept, 6 times for up to 500 ms, in 2 series with nothing in between: 3.00 s (
-says: To wait for the event itself would save at most 1.00 s (33%), a nap of each series.
+says: sh[100] seems to poll: it made a process that slept, 6 times for up to 500 ms, in 2 series with nothing in between: 3.00 s (
+says: If it does, to wait for the event itself would save at most 1.00 s (33%), a nap of each series.
 
 == a program that sleeps between pieces of work
 | worker    sleeps 100 ms, sends, sleeps 100 ms, computes 50 ms ...
@@ -484,7 +484,24 @@ log ends
 worker waits for log
 worker ends
 $ dpm report trace
-never: polls
+never: seems to poll
+
+== a sleep between writes to a disk, or after a lock, is no poll
+| writer   sleeps 50 ms - fdatasync 1 ms - sleeps 50 ms ...
+| worker   sleeps 60 ms - futex 2 ms - sleeps 60 ms ...
+process writer launched
+process worker created by writer
+6 times
+    writer sleeps 50ms in clock_nanosleep
+    writer sleeps 1ms in fdatasync on /srv/db uninterruptible
+    worker sleeps 60ms in clock_nanosleep
+    worker sleeps 2ms in futex
+end
+worker ends
+writer waits for worker
+writer ends
+$ dpm report trace
+never: seems to poll
 
 == a thread that wakes another one after each sleep does not poll
 | tick   sleeps 100 ms --.  sleeps 100 ms --.
@@ -498,4 +515,4 @@ end
 tick ends
 app ends
 $ dpm report trace
-never: polls
+never: seems to poll
