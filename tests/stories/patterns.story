@@ -367,6 +367,8 @@ end
 c.1 ends
 $ dpm report trace
 says: loop[200] serves all its connections in one thread, which was blocked for up to 100 ms (nanosleep) while up to 2 messages came and had to wait:
+says: An asynchronous call, or another thread for it, would help.
+never: would save
 $ dpm report --json trace
 jq: [.findings[] | select(.kind == "blocked_while_messages_waited")] | length == 1 and .[0].ns >= 400e6 and .[0].ns <= 500e6
 
