@@ -256,3 +256,31 @@ pipe p: parent > reader.1
 end
 $ dpm stats --json trace
 jq: .pairs | length == 1 and (.[0] | near(.message_wait_covered_ns; 10.17e6))
+
+== a server that takes one connection after the other: the others' requests are in its queue, too
+| client.1-5  connect, ask at once ...... answered, connect, ask        4 times each
+| server      accept, receive == 20 ms == answer, accept ...
+process server pid 200
+for k in 1 2 3 4 5
+    process client.$k
+end
+4 times
+    for k in 1 2 3 4 5
+        tcp c$k.$N: client.$k > server
+        client.$k connects c$k.$N
+        client.$k sends 80 on c$k.$N
+    end
+    for k in 1 2 3 4 5
+        server accepts c$k.$N
+        server receives on c$k.$N
+        server sleeps 20ms in clock_nanosleep
+        server sends 100 on c$k.$N
+        client.$k receives on c$k.$N
+        client.$k closes c$k.$N
+        server closes c$k.$N
+    end
+end
+$ dpm stats --json trace
+jq: .processes[] | select(.name == "server") | .queue.messages_max == 5 and .queue.bytes_max == 400
+$ dpm report trace
+like: server\[200\] has the longest receive queue: [0-9.]+ messages on average, at most 5\.

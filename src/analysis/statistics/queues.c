@@ -230,6 +230,8 @@ static int take_message(struct statistics *statistics, const struct endpoint *en
     if (!message->in_queue) {
         bool told = event->came < event->event.header->time;
         put_in(statistics, queue, message, told ? event->came : known ? sent : now, told);
+        if (queue_count_late(statistics, queue, message->left, message->queued, now) < 0)
+            return -ENOMEM;
     }
     uint64_t wait = message->told ? time_since(message->queued, now)
                     : known       ? time_since(sent, now)
@@ -286,9 +288,9 @@ int queues_received(struct statistics *statistics, struct endpoint *endpoint, st
     if (endpoint->partner == NULL)
         return strangers_received(statistics, endpoint, usage, event);
     struct queue *queue = queue_of(endpoint->partner);
-    queue_set_owner(statistics, queue, usage->process, event->when);
+    result = queue_set_owner(statistics, queue, usage->process, event->when);
     if (record->header.flags & RECORD_END_OF_FILE)
-        return 0;
+        return result;
     queue->is_taken = true;
     for (uint32_t i = 0; result == 0 && i < event->whole_count; i++) {
         struct queued_message *message = message_of(statistics, event->whole[i]);
