@@ -284,3 +284,24 @@ $ dpm stats --json trace
 jq: .processes[] | select(.name == "server") | .queue.messages_max == 5 and .queue.bytes_max == 400
 $ dpm report trace
 like: server\[200\] has the longest receive queue: [0-9.]+ messages on average, at most 5\.
+
+== what was received before its receiver's records begin is not in its queue
+| server  sends 1, 2 ... 20                sends 21
+| client  receives 1 to 20, not recorded   receives it at once
+process server pid 200
+process client pid 300
+unix-stream u: server > client older
+client sends 5 on u
+server receives on u
+20 times
+    server sends 10 on u
+    server idles 10ms
+end
+server sends 10 on u
+client idles 201ms
+at 201ms RECEIVE stream=client path=2 offset=200 bytes=10
+client computes 1ms
+client ends
+server ends
+$ dpm stats --json trace
+jq: .processes[] | select(.name == "client") | .queue | .messages_max == 1 and .messages_mean < 0.1 and .unreceived == 0

@@ -180,6 +180,13 @@ void queue_give_up(struct statistics *statistics, struct queue *queue, uint32_t 
     take(statistics, queue, messages, queue->length.bytes * messages / all);
 }
 
+void queue_begin_with(struct statistics *statistics, struct queue *queue, uint32_t messages)
+{
+    queue_give_up(statistics, queue, messages);
+    queue->length.messages_max = queue->length.messages;
+    queue->length.bytes_max = queue->length.bytes;
+}
+
 void queue_note_told_length(struct statistics *statistics, struct queue *queue, uint64_t bytes,
                             uint64_t time)
 {

@@ -279,6 +279,35 @@ static int take(struct statistics *statistics, const struct endpoint *endpoint, 
     return result;
 }
 
+/* Of the messages that a RECEIVE took, at least in part, the earliest one's serial; 0: not known. */
+static uint32_t first_serial(const struct statistics *statistics, const struct history_event *event)
+{
+    uint32_t first = 0;
+
+    for (uint32_t i = 0; i < event->whole_count; i++) {
+        const struct queued_message *message = message_of(statistics, event->whole[i]);
+        if (message != NULL && message->serial != 0 && (first == 0 || message->serial < first))
+            first = message->serial;
+    }
+    return first;
+}
+
+/* Bytes are received in their order. So what was sent before the first of them that the recording shows was received earlier,
+ * before the receiver was metered. */
+static void forget_taken_before(struct statistics *statistics, const struct endpoint *endpoint,
+                                struct queue *queue, const struct history_event *event)
+{
+    uint32_t first =
+        endpoint->byte_stream && !queue->is_taken ? first_serial(statistics, event) : 0;
+    uint32_t left = queue->serial - first + 1;
+
+    if (first == 0 || queue->length.messages <= left)
+        return;
+    uint32_t taken = queue->length.messages - left;
+    queue->sent -= taken;
+    queue_begin_with(statistics, queue, taken);
+}
+
 int queues_received(struct statistics *statistics, struct endpoint *endpoint, struct usage *usage,
                     const struct history_event *event)
 {
@@ -288,6 +317,8 @@ int queues_received(struct statistics *statistics, struct endpoint *endpoint, st
     if (endpoint->partner == NULL)
         return strangers_received(statistics, endpoint, usage, event);
     struct queue *queue = queue_of(endpoint->partner);
+    if (!(record->header.flags & RECORD_END_OF_FILE))
+        forget_taken_before(statistics, endpoint, queue, event);
     result = queue_set_owner(statistics, queue, usage->process, event->when);
     if (record->header.flags & RECORD_END_OF_FILE)
         return result;

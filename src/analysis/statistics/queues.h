@@ -95,6 +95,9 @@ void queue_forget(struct statistics *statistics, struct queue *queue, uint64_t b
 /* Removes so many of the oldest messages: they will not be received. */
 void queue_give_up(struct statistics *statistics, struct queue *queue, uint32_t messages);
 
+/* So many of the oldest messages were received before anything else is known of the queue: nor are its maxima. */
+void queue_begin_with(struct statistics *statistics, struct queue *queue, uint32_t messages);
+
 /* Notes the number of bytes in the queue as the kernel reports it, incomplete messages included. */
 void queue_note_told_length(struct statistics *statistics, struct queue *queue, uint64_t bytes,
                             uint64_t time);
