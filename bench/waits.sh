@@ -68,7 +68,7 @@ accept     waits   wait outside          ^waited for .*tcp
 connect    waits   wait connect          ^waited to connect \(tcp 127.0.0.1:
 full       waits   wait outside          ^waited .*tcp 127.0.0.1:
 sendfile   waits   wait outside          ^waited .*tcp 127.0.0.1:
-polling    polling wait timer            polls: .*? \(([0-9.]+)% of the elapsed time\)
+polling    polling wait timer            seems to poll: .*? \(([0-9.]+)% of the elapsed time\)
 lookup     lookup  wait no_answer        waited 1.0[0-9]* s on average for an answer that did not come \(udp 127.0.0.2:53
 queries    python  wait -                [Aa]sked .* one after the other: .*?\(([0-9.]+)% of the elapsed time\)
 cpu-limit  limit   wait -                used up its CPU limit .* stopped for (?P<time>[0-9.]+ m?s) in (?P<of>[0-9.]+ m?s)

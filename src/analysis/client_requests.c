@@ -63,6 +63,14 @@ enum asking_side asking_side_of(const struct path_record *path, const struct rec
     }
 }
 
+static bool is_of_pair(const struct path_record *path)
+{
+    bool guessed;
+
+    return (path->kind == PATH_UNIX_STREAM || path->kind == PATH_UNIX_SEQPACKET) &&
+           path_side(path, &guessed) == PATH_SIDE_UNKNOWN;
+}
+
 /* The end of a message or a connect. NULL: out of memory. */
 static struct question *question_of(struct askings *askings, const struct identities *identities,
                                     const struct history_event *event)
@@ -80,6 +88,7 @@ static struct question *question_of(struct askings *askings, const struct identi
         return question;
     const struct path_record *path = identities_path(identities, origin, record->message.path);
     question->side = (uint8_t)asking_side_of(path, record);
+    question->is_of_pair = path != NULL && is_of_pair(path);
     question->is_datagram = path != NULL && kind_counts_messages(path->kind);
     question->port = path != NULL && kind_is_internet(path->kind) ? path->remote_port : 0;
     return question;
@@ -117,8 +126,9 @@ static void note_wait(const struct askings *askings, struct asker *asker,
         return;
     asker->has_waited = true;
     question->left = 0;
-    asker->is_evident = asker->is_evident || path != 0 || is_poll(record->any.system_call) ||
-                        question->port == NAME_SERVER || question->was_answered;
+    asker->is_evident = asker->is_evident || question->was_answered ||
+                        (!question->is_of_pair && (path != 0 || question->port == NAME_SERVER ||
+                                                   is_poll(record->any.system_call)));
 }
 
 static bool waits_for(const struct asker *asker, const struct question *question, uint32_t place)

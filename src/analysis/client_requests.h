@@ -21,6 +21,8 @@
  * What an event loop sends may be meant to have no answer (a metric, a sign of life). So a question counts as one without
  * an answer only if its thread waited for this connection alone or in poll or select, if it goes to the port of name
  * servers, or if the same end has answered before; and if that thread gave up by itself: it asked again, or closed.
+ * Of two sockets that were made together neither is known to ask (programs use one pair for each direction), so what is
+ * sent there counts as a question only once the other end has answered.
  *
  * All times are ns of the origin's clock. Memory is bounded by the ends and threads that live.
  */
@@ -43,6 +45,7 @@ struct question {
     bool is_answered;    /* at least one piece of its answer was received */
     /* state of client_requests.c */
     bool was_used, was_answered, is_superseded, is_datagram, is_connecting;
+    bool is_of_pair; /* no record shows which end asks */
     uint8_t side;
     uint16_t port;           /* of the server; 0: none */
     uint32_t origin, number; /* of the path */

@@ -416,3 +416,24 @@ client closes c
 client ends
 $ dpm report trace
 says: Answers 1 of 61 questions from client[100] to server[200] 127.0.0.1:80 had no answer: it waited 90.0 ms
+
+== a pair of sockets for each direction, as rsync uses them: what is sent over one is no question
+| rsync    sends -- waits in poll for both ---------.- closes
+| server            receives -- 300 ms -- sends on the other
+process rsync launched
+process server created by rsync
+unix-stream to: rsync > server pair
+unix-stream from: server > rsync pair
+rsync sends 10 on to.1
+server receives on to.2
+server sleeps 300ms in clock_nanosleep
+server sends 6 on from.1
+rsync waits in poll until server at-most 60s
+rsync receives on from.2
+rsync closes to.1
+server ends
+rsync ends
+$ dpm report trace
+never: had no answer
+$ dpm stats --json trace
+jq: .processes[] | select(.name == "rsync") | .requests.unanswered == 0

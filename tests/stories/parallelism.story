@@ -610,3 +610,36 @@ python3 ends
 $ dpm parallelism --json trace
 jq: [.processes[] | select(.name == "worker").cpu_ns] == [200e6, 200e6]
 jq: .rows[0] | near(.T_ns; 400e6) and near(.tmax_ns; 200e6) and .T_ns - .tmax_ns > 160e6
+
+== the longest path is that of a process which sleeps, and does not end last: no processor is in use
+| idle   sleeps 3 s ------------ = .
+| busy   .                         = computes 1 ms =
+process idle pid 200
+process busy pid 300
+idle sleeps 3s in clock_nanosleep
+idle computes 1ms
+busy idles 3100ms
+busy computes 1ms
+busy ends
+$ dpm report --all trace
+never: one processor at a time
+says: P = 0.00 of 2 threads
+says: most of the longest path is waits that no metered process ended, not CPU time.
+
+== one of four is "1 other"
+process w launched
+for r in 1 2 3 4
+    process reader.$r created by w
+end
+pipe p: w > reader.1
+8 times
+    w sends 1 on p.1
+end
+2 times
+    for r in 1 2 3 4
+        reader.$r receives 1 on p.2
+    end
+end
+$ dpm stats trace
+says: and 1 other
+never: 1 others

@@ -103,6 +103,39 @@ says: Unless it is a load generator: several at a time (one query, a batch, a pi
 $ dpm report --json trace
 jq: [.findings[] | select(.kind == "round_trips")] | length == 1 and .[0].share > 0.95
 
+== data that goes one way, with an answer now and then, as ssh and scp move it
+| ssh   sends 12 x 24 KiB - 4 ms - answer - sends 32 KiB - answer - sends 10 bytes - answer ...
+| sshd  receives ------------------'
+process ssh launched
+process sshd pid 300
+tcp d: ssh > sshd
+ssh connects d
+sshd accepts d
+120 times
+    12 times
+        ssh sends 24576 on d in 2us
+    end
+    12 times
+        sshd receives 24576 on d
+    end
+    sshd computes 4ms
+    sshd sends 36 on d
+    ssh receives on d
+    ssh sends 32804 on d
+    sshd receives 32804 on d
+    sshd computes 2ms
+    sshd sends 36 on d
+    ssh receives on d
+    ssh sends 10 on d
+    sshd receives 10 on d
+    sshd computes 2ms
+    sshd sends 36 on d
+    ssh receives on d
+end
+ssh ends
+$ dpm report trace
+never: one after the other
+
 == users who ask for one thing at a time, or long questions, are no such script
 | user.1, user.2   ask - 1 ms - ask - 1 ms - ...      120 times each
 | slow             ask - 8 ms - ask ...
@@ -334,6 +367,8 @@ end
 c.1 ends
 $ dpm report trace
 says: loop[200] serves all its connections in one thread, which was blocked for up to 100 ms (nanosleep) while up to 2 messages came and had to wait:
+says: An asynchronous call, or another thread for it, would help.
+never: would save
 $ dpm report --json trace
 jq: [.findings[] | select(.kind == "blocked_while_messages_waited")] | length == 1 and .[0].ns >= 400e6 and .[0].ns <= 500e6
 
@@ -432,8 +467,8 @@ process sh launched
 end
 sh ends
 $ dpm report trace
-says: sh[100] polls: it made a process that slept, 6 times for up to 500 ms, in 2 series with nothing in between: 3.00 s (
-says: To wait for the event itself would save at most 1.00 s (33%), a nap of each series.
+says: sh[100] seems to poll: it made a process that slept, 6 times for up to 500 ms, in 2 series with nothing in between: 3.00 s (
+says: If it does, to wait for the event itself would save at most 1.00 s (33%), a nap of each series.
 
 == a program that sleeps between pieces of work
 | worker    sleeps 100 ms, sends, sleeps 100 ms, computes 50 ms ...
@@ -451,7 +486,24 @@ log ends
 worker waits for log
 worker ends
 $ dpm report trace
-never: polls
+never: seems to poll
+
+== a sleep between writes to a disk, or after a lock, is no poll
+| writer   sleeps 50 ms - fdatasync 1 ms - sleeps 50 ms ...
+| worker   sleeps 60 ms - futex 2 ms - sleeps 60 ms ...
+process writer launched
+process worker created by writer
+6 times
+    writer sleeps 50ms in clock_nanosleep
+    writer sleeps 1ms in fdatasync on /srv/db uninterruptible
+    worker sleeps 60ms in clock_nanosleep
+    worker sleeps 2ms in futex
+end
+worker ends
+writer waits for worker
+writer ends
+$ dpm report trace
+never: seems to poll
 
 == a thread that wakes another one after each sleep does not poll
 | tick   sleeps 100 ms --.  sleeps 100 ms --.
@@ -465,4 +517,4 @@ end
 tick ends
 app ends
 $ dpm report trace
-never: polls
+never: seems to poll

@@ -233,3 +233,75 @@ $ dpm stats --to 330ms --json trace
 jq: .processes[] | select(.name == "server").response_ns | .count == 20 and (.p50 / 1100e3 - 1 | fabs) < 0.001
 $ dpm why --to 330ms --json trace
 jq: .requests | .count == 20 and near(.median_ns; 1.13e6)
+
+== messages that wait for any of two readers of a pipe, for a part of the time
+| parent  4 sends at once --- 40 ms later 4 more ...    10 times
+| reader  |=1=|=3=|  waits    |=1=|                     1 ms each
+| reader  |=2=|=4=|  waits    |=2=|
+process parent launched
+process reader.1 created by parent
+process reader.2 created by parent
+pipe p: parent > reader.1
+10 times
+    4 times
+        parent sends 1 on p.1 in 2us
+    end
+    2 times
+        for r in 1 2
+            reader.$r receives 1 on p.2
+            reader.$r computes 1ms
+        end
+    end
+    parent idles 40ms
+end
+$ dpm stats --json trace
+jq: .pairs | length == 1 and (.[0] | near(.message_wait_covered_ns; 10.17e6))
+
+== a server that takes one connection after the other: the others' requests are in its queue, too
+| client.1-5  connect, ask at once ...... answered, connect, ask        4 times each
+| server      accept, receive == 20 ms == answer, accept ...
+process server pid 200
+for k in 1 2 3 4 5
+    process client.$k
+end
+4 times
+    for k in 1 2 3 4 5
+        tcp c$k.$N: client.$k > server
+        client.$k connects c$k.$N
+        client.$k sends 80 on c$k.$N
+    end
+    for k in 1 2 3 4 5
+        server accepts c$k.$N
+        server receives on c$k.$N
+        server sleeps 20ms in clock_nanosleep
+        server sends 100 on c$k.$N
+        client.$k receives on c$k.$N
+        client.$k closes c$k.$N
+        server closes c$k.$N
+    end
+end
+$ dpm stats --json trace
+jq: .processes[] | select(.name == "server") | .queue.messages_max == 5 and .queue.bytes_max == 400
+$ dpm report trace
+like: server\[200\] has the longest receive queue: [0-9.]+ messages on average, at most 5\.
+
+== what was received before its receiver's records begin is not in its queue
+| server  sends 1, 2 ... 20                sends 21
+| client  receives 1 to 20, not recorded   receives it at once
+process server pid 200
+process client pid 300
+unix-stream u: server > client older
+client sends 5 on u
+server receives on u
+20 times
+    server sends 10 on u
+    server idles 10ms
+end
+server sends 10 on u
+client idles 201ms
+at 201ms RECEIVE stream=client path=2 offset=200 bytes=10
+client computes 1ms
+client ends
+server ends
+$ dpm stats --json trace
+jq: .processes[] | select(.name == "client") | .queue | .messages_max == 1 and .messages_mean < 0.1 and .unreceived == 0

@@ -430,3 +430,32 @@ jq: .requests | .count == 12 and near(.spent_on_ns.computing; 150e6) and near(.s
 jq: [.requests.rows[] | select(.spent_on == "queued") | .pid, .count] == [200, 5]
 $ dpm why --requests trace
 says: message waiting for its receiver
+
+== what waits for any of several processes waits for them
+| client.1-4  ask at once -------------------------- answered     5 times
+| worker.1-2  == 50 ms == answers one == 50 ms == answers the other
+for w in 1 2
+    process worker.$w pid 20$w
+end
+for c in 1 2
+    process first.$c launched
+    process second.$c
+    tcp a$c: first.$c > worker.$c older
+    tcp b$c: second.$c > worker.$c older
+end
+5 times
+    for c in 1 2
+        first.$c sends 1 on a$c
+        second.$c sends 1 on b$c
+        worker.$c receives on a$c
+        worker.$c sleeps 50ms in clock_nanosleep
+        worker.$c sends 1 on a$c
+        worker.$c receives on b$c
+        worker.$c sleeps 1ms in clock_nanosleep
+        worker.$c sends 1 on b$c
+        first.$c receives on a$c
+        second.$c receives on b$c
+    end
+end
+$ dpm report trace
+says: 2 worker processes did something else while messages waited for them

@@ -341,6 +341,27 @@ never: stopped its other threads
 $ dpm why --waits trace
 never: idle thread
 
+== a JVM that begins while its machine is busy: its collector has no CPU at first, and stops nothing
+| java         == 100 ms ==|.. waits until it has begun ..|== 50 ms ==
+| GC Thread#0              ~~~ 40 ms without a CPU ~~~=o
+process java launched
+thread vm of java created by java named "VM Thread"
+vm computes 100us
+vm sleeps 1ms in futex
+thread gc of java created by java named "GC Thread#0"
+java computes 100ms
+gc idles 100ms
+gc lacks a CPU for 40ms
+gc computes 200us
+java sleeps in futex until gc
+java computes 50ms
+gc sleeps in futex until java
+gc ends
+vm ends
+java ends
+$ dpm report trace
+never: stopped its other threads
+
 == requests to a JVM, while the VM Thread stops the thread that has them
 | worker     o request |... stopped .........| = 1 = o answer
 | VM Thread  =========== 9 ms ===============o resumes

@@ -70,8 +70,10 @@ static int find_round_trips(const struct findings_from *from, const struct excha
 }
 
 #define ONE_BY_ONE_FEW   100
-#define ONE_BY_ONE_SMALL 0.1      /* of the elapsed time */
-#define ONE_BY_ONE_LONG  5000000u /* ns: then the answer takes the time, not the round trip */
+#define ONE_BY_ONE_SMALL 0.1 /* of the elapsed time */
+#define ONE_BY_ONE_DATA                                                                            \
+    0.1 /* of the trips: with more transfers, these are parts of what moves data */
+#define ONE_BY_ONE_LONG 5000000u /* ns: then the answer takes the time, not the round trip */
 
 /* Several processes of one name that ask the same address stand for several users. */
 static bool has_others(const struct findings_from *from, const struct exchange_row *row)
@@ -99,6 +101,7 @@ static int find_one_by_one(const struct findings_from *from, const struct exchan
     bool by_connection = row->connections * OWN_EXCHANGES >= histogram_count(&row->trips);
 
     if (by_connection || row->serves || row->threads != 1 ||
+        (double)row->transfers > ONE_BY_ONE_DATA * (double)histogram_count(&row->trips) ||
         histogram_count(&row->trips) < ONE_BY_ONE_FEW ||
         histogram_quantile(&row->trips, 0.5) > ONE_BY_ONE_LONG ||
         findings_share(row->trips_covered, from->communication->duration) < ONE_BY_ONE_SMALL ||

@@ -149,7 +149,7 @@ static bool works_for_vm(const struct elapsed_row *row)
 }
 
 struct stops {
-    uint64_t time, computed, collected;
+    uint64_t time, computed, lacked, collected;
 };
 
 /* What others waited for while these threads of the JVM worked, and what requests waited until they were resumed. */
@@ -165,10 +165,25 @@ static struct stops stops_of(const struct elapsed_account *account,
         stops.time += row->time;
         if (row->kind == ELAPSED_COMPUTES)
             stops.computed += row->time;
+        if (row->kind == ELAPSED_NO_CPU)
+            stops.lacked += row->time;
         if (row->kind != ELAPSED_VM_STOP && elapsed_is_collector(row->thread))
             stops.collected += row->time;
     }
     return stops;
+}
+
+#define LACKED_MOST 4    /* times what is known to be a stop's */
+#define STOP_SMALL  0.01 /* of the account */
+
+/* A thread of the JVM that begins waits for a CPU, too, and its creator for it. So where such threads mostly had no CPU, and
+ * did next to nothing, no record shows that anything was stopped. */
+static bool is_stop(const struct elapsed_account *account, const struct stops *stops)
+{
+    uint64_t known = stops->time - stops->lacked;
+
+    return stops->lacked <= LACKED_MOST * known ||
+           findings_share(known, account->time) >= STOP_SMALL;
 }
 
 static bool has_collectors(const struct elapsed *elapsed, const struct elapsed_row *process)
@@ -203,7 +218,7 @@ static int find_stops(const struct findings_from *from, struct findings *finding
         if (!works_for_vm(row) && row->kind != ELAPSED_VM_STOP)
             continue;
         struct stops of = stops_of(account, row);
-        if (of.time > stops.time) {
+        if (of.time > stops.time && is_stop(account, &of)) {
             most = row;
             stops = of;
         }

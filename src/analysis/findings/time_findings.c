@@ -18,7 +18,8 @@
 static enum factor_verdict verdict_of(double factor, uint32_t streams,
                                       const struct critical_path *path)
 {
-    if (path != NULL && path->outside > path->longest / 2)
+    /* all CPU time together is less than half of the longest path, which may end elsewhere than `path` */
+    if (factor < 0.5 || (path != NULL && path->outside > path->longest / 2))
         return FACTOR_PATH_WAITS;
     if (factor < 1.1)
         return FACTOR_IN_TURN;

@@ -44,6 +44,8 @@ struct exchange_row {
     /* Round trips that a thread made, without other messages from its send to the answer. */
     struct histogram trips; /* ns */
     uint64_t trips_covered; /* ns in which at least one was in progress */
+    uint64_t
+        transfers; /* the same, but of much data or many sends: that is no question; not in `trips` */
     /* Requests to the process in which one thread made at least TRIPS_MANY of them. */
     uint64_t requests;
     struct histogram each; /* round trips of such a request */

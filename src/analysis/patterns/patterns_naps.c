@@ -15,6 +15,9 @@
 #define CALL_VFORK           58u
 #define CALL_WAIT4           61u
 #define CALL_WAITID          247u
+#define CALL_FUTEX           202u
+#define CALL_FSYNC           74u
+#define CALL_FDATASYNC       75u
 
 #define NAP_SHORT 10000000u /* ns: below, it gives others a turn */
 #define NAP_RATIO 1.5       /* of the longest and shortest of a series */
@@ -104,6 +107,12 @@ static int end_child(struct patterns_analysis *analysis, const struct history_ev
                    true);
 }
 
+/* It writes something down, or takes something that others give it. */
+static bool is_work(uint32_t call)
+{
+    return call == CALL_FSYNC || call == CALL_FDATASYNC || call == CALL_FUTEX;
+}
+
 /* What a script does for a nap: it makes a process, and waits for it. */
 static bool is_for_nap(const struct record *record)
 {
@@ -113,7 +122,8 @@ static bool is_for_nap(const struct record *record)
         return true; /* see naps_note for one that sleeps itself */
     case EVENT_BLOCK:
         return record->block.system_call == CALL_VFORK || record->block.system_call == CALL_WAIT4 ||
-               record->block.system_call == CALL_WAITID || record->block.duration < NAP_SHORT;
+               record->block.system_call == CALL_WAITID ||
+               (record->block.duration < NAP_SHORT && !is_work(record->block.system_call));
     default:
         return false;
     }

@@ -39,6 +39,7 @@ struct pattern_thread {
     uint32_t trip_row;
     uint32_t trip_place;
     uint64_t asked, answered; /* answered 0: not yet */
+    uint64_t asked_sends, asked_bytes;
     uint64_t before; /* when the round trip before it was answered, if nothing came in between; 0 */
     /* the request that it received and has not left for another one */
     uint32_t request_place;

@@ -21,6 +21,10 @@
 /* ... and what it does between connect() and the last question is set-up, up to this. */
 #define SETUP_GAP 1000000u /* ns */
 
+/* More than one question, or data of which the other end says now and then how much it has taken. */
+#define QUESTION_SENDS 4
+#define QUESTION_BYTES 16384
+
 /* ---- rows ---- */
 
 /* The row for the address at the other end; *ret_row is 0 if there are too many, or the end is not known. */
@@ -99,9 +103,13 @@ static uint64_t began_of(const struct pattern_thread *thread)
 static int end_trip(struct patterns_analysis *analysis, struct pattern_thread *thread)
 {
     struct exchange_state *state = exchange_at(analysis, thread->trip_row);
+    bool is_transfer = thread->asked_sends > QUESTION_SENDS || thread->asked_bytes > QUESTION_BYTES;
     int result = 0;
 
-    if (state != NULL && thread->answered > thread->asked) {
+    if (state != NULL && is_transfer) {
+        state->row.transfers++;
+        thread->before = 0;
+    } else if (state != NULL && thread->answered > thread->asked) {
         uint64_t began = began_of(thread), time = thread->answered - began;
         if (state->thread == 0)
             state->thread = thread->number;
@@ -201,6 +209,7 @@ static int note_called(struct patterns_analysis *analysis, const struct history_
 {
     bool asks = event->event.header->id == EVENT_SEND;
     bool is_same = thread->trip_place == event->end_place;
+    uint64_t bytes = ((const struct record *)event->event.header)->message.bytes;
 
     if (!asks) {
         place->answered = event->event.header->time;
@@ -210,8 +219,11 @@ static int note_called(struct patterns_analysis *analysis, const struct history_
             drop_trip(thread);
         return 0;
     }
-    if (is_same && thread->answered == 0)
-        return 0; /* more of the question */
+    if (is_same && thread->answered == 0) { /* more of the question */
+        thread->asked_sends++;
+        thread->asked_bytes += bytes;
+        return 0;
+    }
     if (thread->trip_place != 0 && thread->answered == 0)
         drop_trip(thread);
     int result = end_trip(analysis, thread);
@@ -220,6 +232,8 @@ static int note_called(struct patterns_analysis *analysis, const struct history_
     thread->trip_row = place->row;
     thread->trip_place = event->end_place;
     thread->asked = event->when;
+    thread->asked_sends = 1;
+    thread->asked_bytes = bytes;
     note_exchange(analysis, place, event->when);
     return result;
 }

@@ -177,9 +177,10 @@ static int build_connections(struct statistics *statistics, struct communication
 
 /* ---- waits at the same time ---- */
 
-static uint32_t single(const struct party *party)
+/* The party's process of this index; NO_PROCESS: it has no known ones. */
+static uint32_t process_of(const struct party *party, uint32_t i)
 {
-    return party->count == 1 ? party->processes[0] : NO_PROCESS;
+    return party->count == 0 ? NO_PROCESS : party->processes[i];
 }
 
 /* At most the duration: a wait may have begun before the recording. */
@@ -212,17 +213,45 @@ static void cover_process(const struct statistics *statistics, struct communicat
                                        result->duration);
 }
 
+/* Covered by waits between these. Several processes may take turns at one end, whose waits were kept together: of several
+ * such ends, what one of them covers is known. 0: none is. */
+static uint64_t covered_between(const struct statistics *statistics, enum covering_kind kind,
+                                const struct communication_pair *pair, uint64_t sum)
+{
+    const struct party *from = &pair->from, *to = &pair->to;
+    uint64_t most = 0;
+    uint32_t i = 0;
+
+    if (from->count <= 1 && to->count <= 1)
+        return coverings_time(&statistics->coverings, kind, process_of(to, 0), process_of(from, 0),
+                              sum);
+    if (to->count > 1)
+        kind = kind == COVERING_RECEIVER_WAIT ? COVERING_SHARED_RECEIVER_WAIT
+                                              : COVERING_SHARED_MESSAGE_WAIT;
+    do {
+        uint32_t k = 0;
+        do {
+            uint64_t time = coverings_known(&statistics->coverings, kind, process_of(to, i),
+                                            process_of(from, k));
+            most = time > most ? time : most;
+        } while (++k < from->count);
+    } while (++i < to->count);
+    return most < sum ? most : sum;
+}
+
 static void cover_pair(const struct statistics *statistics, struct communication_pair *pair,
                        uint64_t duration)
 {
     const struct histogram *of = pair->times.of;
-    uint32_t from = single(&pair->from), to = single(&pair->to);
+    uint64_t receiver = histogram_sum(&of[TIME_RECEIVER_WAIT]);
+    uint64_t message = histogram_sum(&of[TIME_MESSAGE_WAIT]);
+    uint32_t from = pair->from.count == 1 ? pair->from.processes[0] : NO_PROCESS;
 
     pair->covered = (struct covered_waits){
-        .receiver = covered_of(statistics, COVERING_RECEIVER_WAIT, to, from,
-                               histogram_sum(&of[TIME_RECEIVER_WAIT]), duration),
-        .message = covered_of(statistics, COVERING_MESSAGE_WAIT, to, from,
-                              histogram_sum(&of[TIME_MESSAGE_WAIT]), duration),
+        .receiver = covered_between(statistics, COVERING_RECEIVER_WAIT, pair,
+                                    receiver < duration ? receiver : duration),
+        .message = covered_between(statistics, COVERING_MESSAGE_WAIT, pair,
+                                   message < duration ? message : duration),
         .sender = covered_of(statistics, COVERING_SENDER_BLOCKED, from, NO_PROCESS,
                              histogram_sum(&of[TIME_SENDER_BLOCKED]), duration),
     };

@@ -51,6 +51,14 @@ uint64_t coverings_time(const struct coverings *coverings, enum covering_kind ki
     return time < sum ? time : sum;
 }
 
+uint64_t coverings_known(const struct coverings *coverings, enum covering_kind kind,
+                         uint32_t process, uint32_t peer)
+{
+    uint32_t index = lookup_find(&coverings->keys, key_of(kind, process, peer));
+
+    return index == LOOKUP_NONE ? 0 : covered_time(&coverings->list[index]);
+}
+
 void coverings_done(struct coverings *coverings)
 {
     lookup_done(&coverings->keys);

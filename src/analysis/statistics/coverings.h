@@ -22,6 +22,9 @@ enum covering_kind {
     COVERING_READS,    /* of files */
     COVERING_WRITES,
     COVERING_HELD, /* messages that a sender's kernel held back (nagle.h) */
+    /* COVERING_RECEIVER_WAIT and COVERING_MESSAGE_WAIT at an end that several processes use; process: its first user */
+    COVERING_SHARED_RECEIVER_WAIT,
+    COVERING_SHARED_MESSAGE_WAIT,
 };
 
 #define MOST_COVERINGS 4096
@@ -41,6 +44,10 @@ int coverings_add(struct coverings *coverings, enum covering_kind kind, uint32_t
 /* What is covered of waits of which the sum is known: at most that. */
 uint64_t coverings_time(const struct coverings *coverings, enum covering_kind kind,
                         uint32_t process, uint32_t peer, uint64_t sum);
+
+/* The same, but 0 where only the sum is known. */
+uint64_t coverings_known(const struct coverings *coverings, enum covering_kind kind,
+                         uint32_t process, uint32_t peer);
 
 void coverings_done(struct coverings *coverings);
 

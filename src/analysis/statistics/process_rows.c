@@ -18,6 +18,8 @@ void process_rows_done(struct process_rows *processes)
     lookup_done(&processes->numbers);
     intern_done(&processes->likes);
     free(processes->like_rows);
+    for (size_t i = 0; i < processes->state_count; i++)
+        free(processes->states[i].early.list);
     free(processes->states);
 }
 
@@ -37,6 +39,7 @@ static int64_t add_row(struct statistics *statistics, const struct communication
         return -ENOMEM;
     rows->processes[index] = *like;
     processes->states[index] = (struct process_state){0};
+    processes->state_count = index + 1;
     rows->process_count++;
     return (int64_t)index;
 }

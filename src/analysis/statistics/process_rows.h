@@ -30,6 +30,18 @@ struct process {
     struct communication_process *told; /* its identity until it has a row, then NULL */
 };
 
+/* The latest queues that had messages before their process first received from them, as it accepted the connection only
+ * then: those of which the end may be later than what comes next. */
+struct early_queues {
+    struct early_queue {
+        uint64_t until; /* when it received */
+        uint32_t messages;
+        uint64_t bytes;
+    } * list; /* [first .. end - 1], the earliest `until` first */
+    size_t first, end, capacity;
+    uint64_t messages, bytes; /* sums */
+};
+
 /* Kept for each row in addition to its struct communication_process. */
 struct process_state {
     uint64_t most_messages_at; /* when queue.messages_max was reached, by its origin's clock */
@@ -38,13 +50,14 @@ struct process_state {
     uint64_t ended_at;         /* the latest end of its processes */
     uint32_t image;
     uint32_t living; /* number of its processes that have not ended */
+    struct early_queues early;
 };
 
 struct process_rows {
     struct lookup numbers; /* by origin and number: indexes into the pool */
     struct pool pool;
     struct process_state *states; /* [rows->process_count] */
-    size_t state_capacity;
+    size_t state_count, state_capacity;
     size_t row_capacity;
     struct intern likes; /* what the processes of a shared row have in common */
     uint32_t *like_rows; /* the rows, by index of `likes` */

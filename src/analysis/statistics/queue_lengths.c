@@ -13,6 +13,8 @@
 
 #include "analysis/statistics/statistics_state.h"
 
+#include <string.h>
+
 static void lengthen(struct queue_length *length, uint64_t messages, uint64_t bytes)
 {
     length->messages += (uint32_t)messages;
@@ -178,6 +180,13 @@ void queue_give_up(struct statistics *statistics, struct queue *queue, uint32_t 
     take(statistics, queue, messages, queue->length.bytes * messages / all);
 }
 
+void queue_begin_with(struct statistics *statistics, struct queue *queue, uint32_t messages)
+{
+    queue_give_up(statistics, queue, messages);
+    queue->length.messages_max = queue->length.messages;
+    queue->length.bytes_max = queue->length.bytes;
+}
+
 void queue_note_told_length(struct statistics *statistics, struct queue *queue, uint64_t bytes,
                             uint64_t time)
 {
@@ -208,17 +217,75 @@ static void count_earlier(struct statistics *statistics, const struct queue *que
         length->bytes_max += queue->length.bytes;
 }
 
-void queue_set_owner(struct statistics *statistics, struct queue *queue, uint32_t process,
-                     uint64_t time)
+/* Connections are accepted in the order in which they came: what was accepted before the latest message of this queue is
+ * no longer queued together with it, or with that of a later one. */
+static void leave_out_earlier(struct early_queues *early, uint64_t queued)
 {
-    if (queue->owner == process && !queue->closed)
+    while (early->first < early->end && early->list[early->first].until <= queued) {
+        early->messages -= early->list[early->first].messages;
+        early->bytes -= early->list[early->first++].bytes;
+    }
+    if (early->first * 2 < early->end)
         return;
+    early->end -= early->first;
+    if (early->end > 0)
+        memmove(early->list, early->list + early->first, early->end * sizeof(*early->list));
+    early->first = 0;
+}
+
+/* How many were queued together although each was counted only when its process received: at `until`. The latest of them
+ * entered at `queued`. */
+static int count_together(struct statistics *statistics, uint32_t process,
+                          const struct early_queue *queue, uint64_t queued)
+{
+    struct process_state *state = &statistics->processes.states[process];
+    struct queue_length *length = &statistics->rows->processes[process].queue;
+    struct early_queues *early = &state->early;
+
+    leave_out_earlier(early, queued);
+    if (array_reserve(&early->list, &early->capacity, early->end + 1, sizeof(*early->list)) < 0)
+        return -ENOMEM;
+    early->list[early->end++] = *queue;
+    early->messages += queue->messages;
+    early->bytes += queue->bytes;
+    if (early->messages > length->messages_max) {
+        length->messages_max = (uint32_t)early->messages;
+        state->most_messages_at = queued;
+    }
+    if (early->bytes > length->bytes_max) {
+        length->bytes_max = early->bytes;
+        state->most_bytes_at = queued;
+    }
+    return 0;
+}
+
+int queue_count_late(struct statistics *statistics, const struct queue *queue, uint64_t bytes,
+                     uint64_t queued, uint64_t now)
+{
+    const struct early_queue early = {.until = now, .messages = 1, .bytes = bytes};
+
+    return queue->owner == NO_PROCESS ? 0
+                                      : count_together(statistics, queue->owner, &early, queued);
+}
+
+int queue_set_owner(struct statistics *statistics, struct queue *queue, uint32_t process,
+                    uint64_t time)
+{
+    int result = 0;
+
+    if (queue->owner == process && !queue->closed)
+        return 0;
     queue_leave(statistics, queue);
-    if (queue->owner == NO_PROCESS)
+    if (queue->owner == NO_PROCESS && queue->length.messages > 0) {
         count_earlier(statistics, queue, process);
+        const struct early_queue early = {
+            .until = time, .messages = queue->length.messages, .bytes = queue->length.bytes};
+        result = count_together(statistics, process, &early, queue->last_queued);
+    }
     queue->owner = process;
     queue->closed = false; /* receives from before may be recorded after */
     lengthen_process(statistics, process, queue->length.messages, queue->length.bytes, time);
+    return result;
 }
 
 void queue_leave(struct statistics *statistics, struct queue *queue)

@@ -230,6 +230,8 @@ static int take_message(struct statistics *statistics, const struct endpoint *en
     if (!message->in_queue) {
         bool told = event->came < event->event.header->time;
         put_in(statistics, queue, message, told ? event->came : known ? sent : now, told);
+        if (queue_count_late(statistics, queue, message->left, message->queued, now) < 0)
+            return -ENOMEM;
     }
     uint64_t wait = message->told ? time_since(message->queued, now)
                     : known       ? time_since(sent, now)
@@ -237,8 +239,7 @@ static int take_message(struct statistics *statistics, const struct endpoint *en
     queue_take_out(statistics, queue, message->left, message->queued, wait);
     queue->taken++;
     note_overtaken(statistics, queue, message->serial);
-    if (coverings_add(&statistics->coverings, COVERING_MESSAGE_WAIT, usage->process,
-                      peer_of(endpoint), now - wait, now) < 0)
+    if (cover_at(statistics, endpoint, COVERING_MESSAGE_WAIT, usage->process, now - wait, now) < 0)
         return -ENOMEM;
     int result = message->told || known ? usage_values_add(usage, VALUE_MESSAGE_WAIT, wait) : 0;
     if (result < 0 || !message->told || !known)
@@ -278,6 +279,35 @@ static int take(struct statistics *statistics, const struct endpoint *endpoint, 
     return result;
 }
 
+/* Of the messages that a RECEIVE took, at least in part, the earliest one's serial; 0: not known. */
+static uint32_t first_serial(const struct statistics *statistics, const struct history_event *event)
+{
+    uint32_t first = 0;
+
+    for (uint32_t i = 0; i < event->whole_count; i++) {
+        const struct queued_message *message = message_of(statistics, event->whole[i]);
+        if (message != NULL && message->serial != 0 && (first == 0 || message->serial < first))
+            first = message->serial;
+    }
+    return first;
+}
+
+/* Bytes are received in their order. So what was sent before the first of them that the recording shows was received earlier,
+ * before the receiver was metered. */
+static void forget_taken_before(struct statistics *statistics, const struct endpoint *endpoint,
+                                struct queue *queue, const struct history_event *event)
+{
+    uint32_t first =
+        endpoint->byte_stream && !queue->is_taken ? first_serial(statistics, event) : 0;
+    uint32_t left = queue->serial - first + 1;
+
+    if (first == 0 || queue->length.messages <= left)
+        return;
+    uint32_t taken = queue->length.messages - left;
+    queue->sent -= taken;
+    queue_begin_with(statistics, queue, taken);
+}
+
 int queues_received(struct statistics *statistics, struct endpoint *endpoint, struct usage *usage,
                     const struct history_event *event)
 {
@@ -287,9 +317,11 @@ int queues_received(struct statistics *statistics, struct endpoint *endpoint, st
     if (endpoint->partner == NULL)
         return strangers_received(statistics, endpoint, usage, event);
     struct queue *queue = queue_of(endpoint->partner);
-    queue_set_owner(statistics, queue, usage->process, event->when);
+    if (!(record->header.flags & RECORD_END_OF_FILE))
+        forget_taken_before(statistics, endpoint, queue, event);
+    result = queue_set_owner(statistics, queue, usage->process, event->when);
     if (record->header.flags & RECORD_END_OF_FILE)
-        return 0;
+        return result;
     queue->is_taken = true;
     for (uint32_t i = 0; result == 0 && i < event->whole_count; i++) {
         struct queued_message *message = message_of(statistics, event->whole[i]);

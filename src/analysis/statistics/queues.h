@@ -75,6 +75,10 @@ void queue_put_in(struct statistics *statistics, struct queue *queue, uint64_t b
 /* Takes back that a message was added: it has not arrived whole after all. Its bytes stay. */
 void queue_undo_put_in(struct statistics *statistics, struct queue *queue, uint64_t queued);
 
+/* The message that is taken out now has been in the queue since `queued`, but was not counted there. Returns 0 or -ENOMEM. */
+int queue_count_late(struct statistics *statistics, const struct queue *queue, uint64_t bytes,
+                     uint64_t queued, uint64_t now);
+
 /* Removes a message and its remaining bytes. It entered at `queued` and waited `wait` ns. */
 void queue_take_out(struct statistics *statistics, struct queue *queue, uint64_t bytes,
                     uint64_t queued, uint64_t wait);
@@ -91,13 +95,16 @@ void queue_forget(struct statistics *statistics, struct queue *queue, uint64_t b
 /* Removes so many of the oldest messages: they will not be received. */
 void queue_give_up(struct statistics *statistics, struct queue *queue, uint32_t messages);
 
+/* So many of the oldest messages were received before anything else is known of the queue: nor are its maxima. */
+void queue_begin_with(struct statistics *statistics, struct queue *queue, uint32_t messages);
+
 /* Notes the number of bytes in the queue as the kernel reports it, incomplete messages included. */
 void queue_note_told_length(struct statistics *statistics, struct queue *queue, uint64_t bytes,
                             uint64_t time);
 
-/* Makes a process the receiver: the queue counts in that process's length from now on. */
-void queue_set_owner(struct statistics *statistics, struct queue *queue, uint32_t process,
-                     uint64_t time);
+/* Makes a process the receiver: the queue counts in that process's length from now on. Returns 0 or -ENOMEM. */
+int queue_set_owner(struct statistics *statistics, struct queue *queue, uint32_t process,
+                    uint64_t time);
 
 /* The queue no longer counts in its owner's length. */
 void queue_leave(struct statistics *statistics, struct queue *queue);

@@ -104,6 +104,20 @@ static inline uint32_t peer_of(const struct endpoint *endpoint)
     return partner == NULL || partner->last_used == NULL ? NO_PROCESS : partner->last_used->process;
 }
 
+/* Covers a wait at this end: COVERING_RECEIVER_WAIT or COVERING_MESSAGE_WAIT. Returns 0 or -ENOMEM. */
+static inline int cover_at(struct statistics *statistics, const struct endpoint *endpoint,
+                           enum covering_kind kind, uint32_t process, uint64_t from, uint64_t to)
+{
+    struct coverings *coverings = &statistics->coverings;
+    bool is_shared = endpoint->usages != NULL && endpoint->usages->next != NULL;
+    enum covering_kind shared = kind == COVERING_RECEIVER_WAIT ? COVERING_SHARED_RECEIVER_WAIT
+                                                               : COVERING_SHARED_MESSAGE_WAIT;
+
+    return is_shared ? coverings_add(coverings, shared, endpoint->first.process, peer_of(endpoint),
+                                     from, to)
+                     : coverings_add(coverings, kind, process, peer_of(endpoint), from, to);
+}
+
 /* events.c: counts an event: any record that is neither an identity nor about the recording. Returns 0 or -ENOMEM. */
 int events_count(struct statistics *statistics, const struct history_event *event);
 

@@ -144,9 +144,9 @@ int strangers_received(struct statistics *statistics, struct endpoint *endpoint,
 
     if (strangers == NULL)
         return 0;
-    queue_set_owner(statistics, &strangers->queue, usage->process, event->when);
-    if (record->header.flags & RECORD_END_OF_FILE)
-        return 0;
+    int result = queue_set_owner(statistics, &strangers->queue, usage->process, event->when);
+    if (result < 0 || record->header.flags & RECORD_END_OF_FILE)
+        return result;
     return endpoint->numbered
                ? take_datagram(statistics, strangers, usage, record->message.offset + 1,
                                event->when)

@@ -42,8 +42,8 @@ static int cover(struct statistics *statistics, const struct endpoint *endpoint,
                  const struct usage *usage, enum value_kind kind, uint64_t waited, uint64_t time)
 {
     return kind == VALUE_RECEIVER_WAIT
-               ? coverings_add(&statistics->coverings, COVERING_RECEIVER_WAIT, usage->process,
-                               peer_of(endpoint), time - waited, time)
+               ? cover_at(statistics, endpoint, COVERING_RECEIVER_WAIT, usage->process,
+                          time - waited, time)
                : coverings_add(&statistics->coverings, COVERING_SENDER_BLOCKED, usage->process,
                                NO_PROCESS, time - waited, time);
 }

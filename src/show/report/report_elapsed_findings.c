@@ -214,6 +214,8 @@ static void did_text(const struct elapsed *elapsed, const struct elapsed_group *
 
     if (group->largest->kind == ELAPSED_STOPPED && group->processes != 1) {
         snprintf(text, DID_SIZE, "were stopped by a signal");
+    } else if (group->largest->kind == ELAPSED_QUEUED && group->processes != 1) {
+        snprintf(text, DID_SIZE, "did something else while messages waited for them");
     } else if (group->largest->kind == ELAPSED_NO_ANSWER && group->count > 0) {
         show_duration(group->time / group->count, time);
         snprintf(text, DID_SIZE, "waited %s%s for an answer that did not come", time,

@@ -85,7 +85,7 @@ void report_say_blocked(const struct report *report, const struct finding *findi
     report_say(content, "Blocked",
                "%s serves all its connections in one thread, which was blocked for up to %s (%s) "
                "while up to %s came and had to wait: %s, %s (%s%% of the elapsed time). An "
-               "asynchronous call, or another thread for it, would save at most that.",
+               "asynchronous call, or another thread for it, would help.",
                who, longest, where, messages, times, time, share);
 }
 

@@ -72,7 +72,8 @@ void party_text(const struct communication *communication, const struct party *p
                                    i == 0 ? "" : ", ", process);
     }
     if (party->count > NAMED)
-        snprintf(text + length, PARTY_TEXT_SIZE - length, " and %u others", party->count - NAMED);
+        snprintf(text + length, PARTY_TEXT_SIZE - length, " and %u other%s", party->count - NAMED,
+                 party->count == NAMED + 1 ? "" : "s");
 }
 
 void end_text(const struct communication *communication, const struct party *party,
