@@ -430,3 +430,39 @@ jq: .requests | .count == 12 and near(.spent_on_ns.computing; 150e6) and near(.s
 jq: [.requests.rows[] | select(.spent_on == "queued") | .pid, .count] == [200, 5]
 $ dpm why --requests trace
 says: message waiting for its receiver
+
+== an answer, and then its end of file, which is read when the server is at the next request: that one's time is not this one's
+| clients (not metered)  four ask                        .--- answered
+| front                  '- connects, sends, (no CPU) receives, the end -'
+| back                    '-- sleeps 60 --o, closes, accepts the next '-- sleeps 60 --o ...
+process front pid 200
+process back pid 300
+for n in 1 2 3 4
+    outside client$n at 10.9.9.$n
+    tcp f$n: client$n > front ports 5100$n,8080 older
+    tcp b$n: front > back ports 5200$n,9000
+end
+for n in 1 2 3 4
+    client$n sends 50 on f$n
+end
+for n in 1 2 3 4
+    front receives 50 on f$n in epoll_wait
+    front connects b$n
+    front sends 60 on b$n
+end
+for n in 1 2 3 4
+    back accepts b$n
+    back receives 60 on b$n
+    back sleeps 60ms in clock_nanosleep
+    back sends 70 on b$n
+    front receives 70 on b$n in epoll_wait
+    back computes 100us
+    back closes b$n
+    front finds the end of b$n late 1ms
+    front sends 80 on f$n
+    client$n receives 80 on f$n
+end
+$ dpm why --json trace
+jq: .requests | .count == 4 and near(.time_ns; 604e6) and near(.spent_on_ns.timer; 240e6) and near(.spent_on_ns.queued; 360e6)
+$ dpm report trace
+first: back[300] did something else while messages waited

@@ -353,7 +353,7 @@ static int note_messages_and_waits(struct elapsed_analysis *analysis,
                      : 0;
 
     if (record->header.id == EVENT_RECEIVE && (record->header.flags & RECORD_END_OF_FILE) != 0)
-        elapsed_note_end_of_file(analysis, event);
+        elapsed_note_end_of_file(analysis, event, thread->latest);
     if (result < 0 || interval->previous == 0 || is_within(thread, event))
         return result;
     enum elapsed_kind kind = elapsed_waited_for(analysis, thread, event, interval);

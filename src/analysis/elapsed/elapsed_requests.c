@@ -320,6 +320,7 @@ static int note_call(struct elapsed_analysis *analysis, const struct history_eve
     if (step->what != ASKING_BEGINS && step->what != ASKING_REPEATS)
         return 0; /* more of it */
     exchange->thread = number_of_thread(analysis, event);
+    exchange->reply = 0;
     if (step->what == ASKING_BEGINS) {
         result = end_exchange(analysis, exchange, false);
         exchange->own = index;
@@ -348,6 +349,7 @@ static void note_reply(struct elapsed_analysis *analysis, struct exchange *excha
 
     if (step->instead != 0 && step->instead <= analysis->exchange_room)
         begin_with_own_try(&analysis->exchanges[step->instead - 1]);
+    exchange->reply = index;
     if (exchange->is_open && (step->what == ASKING_ANSWERED || step->what == ASKING_MORE))
         exchange->request.last = index;
 }
@@ -358,15 +360,32 @@ bool elapsed_calls_on(const struct elapsed_analysis *analysis, uint32_t end_plac
            analysis->exchanges[end_place - 1].side == ASKING_CALLS;
 }
 
-void elapsed_note_end_of_file(struct elapsed_analysis *analysis, const struct history_event *event)
+/* What the other side had sent before its end. */
+static void note_end_of_reply(struct elapsed_analysis *analysis, const struct exchange *exchange,
+                              uint32_t index)
+{
+    const struct interval *reply =
+        exchange->reply == 0 ? NULL : interval_at(analysis, exchange->reply);
+    struct interval *interval = interval_at(analysis, index);
+
+    if (reply == NULL || !reply->is_message)
+        return;
+    interval->ends_file = true;
+    interval->request = reply->source;
+}
+
+void elapsed_note_end_of_file(struct elapsed_analysis *analysis, const struct history_event *event,
+                              uint32_t interval)
 {
     const struct record *record = (const struct record *)event->event.header;
 
     if (event->end_place == 0 || event->end_place > analysis->exchange_room)
         return;
     struct exchange *exchange = &analysis->exchanges[event->end_place - 1];
-    if (exchange->path == record->message.path)
-        forget_received(analysis, exchange);
+    if (exchange->path != record->message.path)
+        return;
+    forget_received(analysis, exchange);
+    note_end_of_reply(analysis, exchange, interval);
 }
 
 int elapsed_note_message(struct elapsed_analysis *analysis, const struct history_event *event,

@@ -175,6 +175,40 @@ static void enter_request(struct walk *walk, uint32_t index)
         walk->received[walk->depth++] = request;
 }
 
+#define CLOSING_MOST                                                                               \
+    1000 /* intervals of a thread, from its answer until the other side sees its end */
+
+/* Whether the thread of the answer had received another request when it came to `source`. */
+static bool is_at_next_request(const struct walk *walk, uint32_t source, uint32_t answer)
+{
+    for (int i = 0; i < CLOSING_MOST && source > answer; i++) {
+        const struct interval *interval = interval_at(walk->analysis, source);
+        if (interval->serves)
+            return interval->thread == interval_at(walk->analysis, answer)->thread;
+        source = interval->previous;
+    }
+    return false;
+}
+
+/* The end of a file, after an answer. Its edge begins at what the sender did last: for this request, or else it had closed
+ * before, right after the answer. */
+static uint32_t step_over_end_of_file(struct walk *walk, uint32_t index)
+{
+    const struct interval *interval = interval_at(walk->analysis, index);
+    uint32_t answer = interval->request, next = answer;
+
+    if (is_at_next_request(walk, interval->source, answer)) {
+        walk_charge(walk, interval->end - interval->cpu, ELAPSED_COMPUTES, interval->computes);
+        walk_charge_from_arrival(walk, begun_at(interval_at(walk->analysis, answer)), interval);
+        walk->waiter_count = 0;
+    } else {
+        next = walk_step(walk, index);
+    }
+    if (next == answer || next == interval->source)
+        enter_request(walk, answer);
+    return next;
+}
+
 static uint32_t step_of_request(struct walk *walk, uint32_t index, bool first)
 {
     const struct interval *interval = interval_at(walk->analysis, index);
@@ -195,6 +229,8 @@ static uint32_t step_of_request(struct walk *walk, uint32_t index, bool first)
         return step_over_idle(walk, interval);
     if (waits_for_lock(walk, interval))
         return walk_step_over_lock(walk, interval);
+    if (interval->ends_file && interval->asleep && interval->source != 0)
+        return step_over_end_of_file(walk, index);
     if (interval->receives && interval->arrival != 0 && interval->source != 0 &&
         (first || interval->wait == 0))
         index = step_to_sender(walk, interval);
