@@ -190,6 +190,11 @@ int64_t detail_of_computing(struct elapsed_analysis *analysis, const struct hist
                      &(struct waited){.kind = ELAPSED_COMPUTES, .call = NO_SYSTEM_CALL});
 }
 
+uint64_t elapsed_pc_of(const struct record_header *header)
+{
+    return header->flags & RECORD_LIBRARY ? 0 : record_pc(header);
+}
+
 int64_t detail_of(struct elapsed_analysis *analysis, const struct history_event *event,
                   const struct waited *waited)
 {
@@ -201,10 +206,9 @@ int64_t detail_of(struct elapsed_analysis *analysis, const struct history_event 
         uint64_t pc;
         uint32_t kind, origin, stream, image, call, path, object, signal, sender, unused;
     } key = {
-        /* that a library made the call says nothing of the program */
-        .pc = analysis->detail_keys.count < DETAILS_MOST && !(header->flags & RECORD_LIBRARY)
-                  ? record_pc(header)
-                  : 0,
+        .pc = analysis->detail_keys.count >= DETAILS_MOST ? 0
+              : waited->has_pc                            ? waited->pc
+                                                          : elapsed_pc_of(header),
         .kind = waited->kind,
         .origin = origin,
         .stream = header->stream,

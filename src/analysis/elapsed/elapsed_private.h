@@ -126,6 +126,7 @@ struct elapsed_thread {
     bool unsent;   /* ... or in a send without a byte out */
     bool receives; /* ... or in a receive */
     bool stopped;
+    uint64_t pc; /* where it called; 0: in a library, or not known */
     uint32_t call;
     uint32_t awaited; /* path that it waits for; 0: any of several, or not known */
     uint64_t limit;   /* ns, as any_limit() */
@@ -275,7 +276,12 @@ struct waited {
     uint32_t object; /* as in a BLOCK */
     uint32_t signal; /* that ended it; 0: none, or not known ... */
     uint32_t sender; /* ... and the process that sent it, as in a SIGNAL */
+    bool has_pc;     /* the wait's call was made here, not where the event's was */
+    uint64_t pc;
 };
+
+/* 0: not known, or in a library: that says nothing of the program. */
+uint64_t elapsed_pc_of(const struct record_header *header);
 
 /* Index of the detail, made if it is new; at most DETAILS_MOST - then without the PC, or 0. -ENOMEM. */
 int64_t detail_of(struct elapsed_analysis *analysis, const struct history_event *event,
