@@ -389,3 +389,15 @@ $ dpm report trace
 says: server[200] slept until a timer ended (epoll_wait in WaitEventSetWait (server)), 1 time.
 $ dpm why --waits trace
 never: send_all
+
+== files of the kernel are on no disk
+process program launched
+program sleeps 20ms in write on /sys/fs/cgroup/memory/group/tasks uninterruptible
+program sleeps 10ms in read on /proc/1/maps uninterruptible
+program sleeps 30ms in read on /var/lib/app.db uninterruptible
+program ends
+$ dpm why --json trace
+jq: .spent_on_ns | .disk == 30e6 and .input == 30e6
+$ dpm report trace
+says: program[100] waited for the disk (read on /var/lib/app.db), 1 time.
+never: waited for the disk (write on

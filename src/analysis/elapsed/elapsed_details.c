@@ -106,6 +106,12 @@ static bool is_poll(uint32_t call)
     return call == 7 || call == 23 || call == 270 || call == 271;
 }
 
+/* Files that the kernel makes up when they are read, on no disk. */
+static bool is_of_kernel(const char *file)
+{
+    return strncmp(file, "/proc/", 6) == 0 || strncmp(file, "/sys/", 5) == 0;
+}
+
 enum elapsed_kind elapsed_kind_of_block(const struct history *history,
                                         const struct recorded_types *recorded,
                                         const struct history_event *event)
@@ -117,10 +123,13 @@ enum elapsed_kind elapsed_kind_of_block(const struct history *history,
     if (kind == ELAPSED_EVENT && is_poll(record->block.system_call) &&
         recorded_always(recorded, EVENT_RECEIVECALL))
         return ELAPSED_TIMER; /* of no descriptor: else it is a RECEIVECALL */
-    if (kind != ELAPSED_INPUT)
+    if (kind != ELAPSED_INPUT && kind != ELAPSED_DISK)
         return kind;
-    switch (identities_object(history_identities(history), event->event.origin,
-                              record->block.object, &name)) {
+    enum wait_object on = identities_object(history_identities(history), event->event.origin,
+                                            record->block.object, &name);
+    if (kind == ELAPSED_DISK)
+        return on == WAIT_ON_FILE && name != NULL && is_of_kernel(name) ? ELAPSED_INPUT : kind;
+    switch (on) {
     case WAIT_ON_ANONYMOUS:
         return kind_of_anonymous(name == NULL ? "" : name);
     case WAIT_ON_QUEUE: /* read as a file */
