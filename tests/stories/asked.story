@@ -416,3 +416,26 @@ client closes c
 client ends
 $ dpm report trace
 says: Answers 1 of 61 questions from client[100] to server[200] 127.0.0.1:80 had no answer: it waited 90.0 ms
+
+== a request of a client that is metered only later is one of its server's: the longest is not lost
+| client  (asks, not metered yet) - - - - - - - - - answered, asks -.   .- answered
+| server    receives -- sleeps 40 --------------- answers            '- -'
+process client
+process server pid 200
+tcp c: client > server
+server accepts c
+at 1ms RECEIVE stream=server connection=c.2 bytes=5 offset=995
+server idles until 1ms
+server sleeps 40ms in nanosleep
+client idles until 20ms
+server sends 10 on c
+client receives on c in poll
+client sends 10 on c
+server receives on c
+server sleeps 2ms in nanosleep
+server sends 10 on c
+client receives on c in poll
+$ dpm why --requests --json trace
+jq: .requests | .count == 2 and near(.slowest.time_ns; 40e6) and near(.spent_on_ns.timer; 42e6)
+$ dpm report trace
+first: server[200] slept until a timer ended

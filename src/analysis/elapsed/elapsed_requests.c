@@ -221,11 +221,33 @@ static uint32_t number_of_thread(const struct elapsed_analysis *analysis,
            1;
 }
 
+/* Whether an end is older than the recording, or not known. */
+static bool is_older(const struct elapsed_analysis *analysis, const struct history_event *event)
+{
+    const struct record *record = (const struct record *)event->event.header;
+    const struct path_record *path = identities_path(history_identities(analysis->history),
+                                                     event->event.origin, record->message.path);
+
+    return path == NULL || (path->header.flags & RECORD_OLDER) != 0;
+}
+
+/* Whether the client does not count the request. What a metered client has sent before the recording is left out; what it
+ * has sent before it was metered itself counts as one of a client that is not metered. `first`: of this end. */
+static bool is_of_unmetered(const struct elapsed_analysis *analysis,
+                            const struct history_event *event, bool first)
+{
+    if (is_from_metered(event))
+        return false;
+    return !event->joined ||
+           (event->rest == REST_EXTERNAL && !(first && is_older(analysis, event)));
+}
+
 /* On the side that serves. */
 static int note_request(struct elapsed_analysis *analysis, const struct history_event *event,
                         struct elapsed_thread *thread, struct exchange *exchange, uint32_t index)
 {
     struct interval *interval = interval_at(analysis, index);
+    bool first = exchange->received == 0;
     int result = 0;
 
     if (exchange->is_received)
@@ -242,8 +264,7 @@ static int note_request(struct elapsed_analysis *analysis, const struct history_
     thread->received++;
     thread->beside += thread->requests > 0;
     thread->requests++;
-    /* that of a metered client was sent before the recording */
-    if (!is_from_metered(event) && !event->joined)
+    if (is_of_unmetered(analysis, event, first))
         begin_exchange(exchange, interval->arrival != 0 ? interval->arrival : interval->end);
     return 0;
 }
