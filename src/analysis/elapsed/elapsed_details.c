@@ -32,6 +32,7 @@ static const struct {
     [ELAPSED_CONNECT] = {"connecting", "connect"},
     [ELAPSED_NO_ANSWER] = {"answer that did not come", "no_answer"},
     [ELAPSED_CLIENT] = {"holder that waits for its client", "client"},
+    [ELAPSED_OTHER_CONNECTION] = {"another connection, or a time limit", "other_connection"},
     [ELAPSED_CHILD] = {"end of a process", "child"},
     [ELAPSED_STOPPED] = {"stopped by a signal", "stopped"},
     [ELAPSED_EVENT] = {"timeout or event", "event"},
