@@ -221,6 +221,13 @@ int flows_keep_copy(struct history *history, struct end *end, const struct sent 
     return keep_send(history, end, sent);
 }
 
+/* What was sent before has been received without a record, and its positions are used again. */
+static void begin_anew(struct history *history, struct end *end, uint64_t position)
+{
+    flows_drop_all(history, end);
+    end->out_end = end->forgotten = position;
+}
+
 int flows_note_send(struct history *history, struct end *end, struct stream *stream,
                     const struct record *record)
 {
@@ -254,6 +261,8 @@ int flows_note_send(struct history *history, struct end *end, struct stream *str
     end->out_time = record->header.time;
     if (bytes == 0)
         return 0;
+    if (sends_count_anew(end, &sent))
+        begin_anew(history, end, position);
     end->has_sent = true;
     unpaired_note(history, end);
     if (position + bytes > end->out_end)

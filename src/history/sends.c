@@ -104,6 +104,15 @@ int64_t sends_insert(struct rooms *rooms, struct sends *sends, const struct sent
     return index;
 }
 
+bool sends_count_anew(const struct end *end, const struct sent *sent)
+{
+    uint32_t index = sends_first_behind(end, sent->position);
+    const struct sent *other = index < end->sends.end ? &end->sends.at[index] : NULL;
+
+    return end->kind == PATH_UNIX_STREAM && !end->is_copy && other != NULL && sent->stream != 0 &&
+           other->stream == sent->stream && other->position < sent->position + sent->bytes;
+}
+
 /* ---- order ---- */
 
 static uint32_t add_up(uint32_t a, uint32_t b)

@@ -89,6 +89,10 @@ uint32_t sends_search(const struct sends *sends, uint64_t position);
 /* Index of the first that ends behind `position`. */
 uint32_t sends_first_behind(const struct end *end, uint64_t position);
 
+/* Whether a SEND on a UNIX stream has positions that its thread has used before: when the other end begins to be metered, the
+ * meter counts anew. */
+bool sends_count_anew(const struct end *end, const struct sent *sent);
+
 /* Inserts it at its position. Returns its index, or -ENOMEM; -ERANGE: too far out of order (OVERTAKEN_BY_MOST). `rooms`
  * holds the lists of SENDs. */
 int64_t sends_insert(struct rooms *rooms, struct sends *sends, const struct sent *sent);

@@ -437,3 +437,49 @@ $ dpm report trace
 never: had no answer
 $ dpm stats --json trace
 jq: .processes[] | select(.name == "rsync") | .requests.unanswered == 0
+
+== a request of a client that is metered only later is one of its server's: the longest is not lost
+| client  (asks, not metered yet) - - - - - - - - - answered, asks -.   .- answered
+| server    receives -- sleeps 40 --------------- answers            '- -'
+process client
+process server pid 200
+tcp c: client > server
+server accepts c
+at 1ms RECEIVE stream=server connection=c.2 bytes=5 offset=995
+server idles until 1ms
+server sleeps 40ms in nanosleep
+client idles until 20ms
+server sends 10 on c
+client receives on c in poll
+client sends 10 on c
+server receives on c
+server sleeps 2ms in nanosleep
+server sends 10 on c
+client receives on c in poll
+$ dpm why --requests --json trace
+jq: .requests | .count == 2 and near(.slowest.time_ns; 40e6) and near(.spent_on_ns.timer; 42e6)
+$ dpm report trace
+first: server[200] slept until a timer ended
+
+== an answer on a UNIX stream whose client is metered only later, when positions are counted anew, is the new one
+| client  (greeted, not metered yet)  asks -.              .- answered
+| server    sends 414                       '- sleeps 40 - '
+process client
+process server pid 200
+unix-stream c: client > server
+server accepts c
+at 1ms SEND stream=server connection=c.2 bytes=414 offset=0
+server idles until 2ms
+client idles until 20ms
+client sends 27 on c
+server receives on c
+server sleeps 40ms in nanosleep
+server sends 65 on c
+client receives on c in poll
+client sends 27 on c
+server receives on c
+server sleeps 10ms in nanosleep
+server sends 65 on c
+client receives on c in poll
+$ dpm why --requests --json trace
+jq: .requests | .count == 2 and near(.spent_on_ns.timer; 50e6) and .spent_on_ns.in_flight < 1e6

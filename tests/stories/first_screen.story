@@ -188,3 +188,25 @@ client ends
 $ dpm report --json trace
 jq: [.findings[] | select(.aside | not)] | (map(.kind) | index("elapsed") == 0 and index("failed_connections") < index("service_time")) and
     all(.[]; .share == null or (.share >= 0 and .share <= 1))
+
+== procedures are named when the meter has stopped: how long that takes is no part of the recording
+| program  == 100 ms ==o                                     |  (the meter names procedures, 2 s)  |
+process program launched
+program computes 100ms
+program ends
+at 101ms MODULE module=1 device=8 inode=1001 text=4096 name="/usr/bin/program"
+at 101ms PROCEDURE module=1 address=4096 offset=16 name="main"
+at 2100ms COST wakeups=20
+ends at 2100ms
+$ dpm report trace
+says: 1 trace, machine vm, 101 ms,
+$ dpm stats --json trace
+jq: near(.trace.duration_ns; 101e6)
+
+== a recording that goes on when nothing happens lasts until its end
+process program launched
+program computes 100ms
+program ends
+ends at 2s
+$ dpm report trace
+says: 1 trace, machine vm, 2.00 s,

@@ -372,3 +372,32 @@ server receives on c
 server sends 100 on c
 $ dpm why --requests --json trace
 jq: .requests.spent_on_ns | .lock > 10.8e6 and .time_limit == 0 and .timer == 0
+
+== a wait in epoll_wait is named by where it was called, not by where its thread sent next
+| server  epoll_wait in WaitEventSetWait for 30 ms, and nothing came |send_all: an answer
+process server pid 200
+outside client at 10.9.9.9
+tcp c: client > server ports 51000,5432 older
+server calls WaitEventSetWait
+client sends 5 on c
+server receives 5 on c in epoll_wait
+server waits in epoll_wait for 30ms at-most 30ms
+server calls send_all
+server sends 7 on c
+client receives 7 on c
+$ dpm report trace
+says: server[200] slept until a timer ended (epoll_wait in WaitEventSetWait (server)), 1 time.
+$ dpm why --waits trace
+never: send_all
+
+== files of the kernel are on no disk
+process program launched
+program sleeps 20ms in write on /sys/fs/cgroup/memory/group/tasks uninterruptible
+program sleeps 10ms in read on /proc/1/maps uninterruptible
+program sleeps 30ms in read on /var/lib/app.db uninterruptible
+program ends
+$ dpm why --json trace
+jq: .spent_on_ns | .disk == 30e6 and .input == 30e6
+$ dpm report trace
+says: program[100] waited for the disk (read on /var/lib/app.db), 1 time.
+never: waited for the disk (write on

@@ -459,3 +459,72 @@ end
 end
 $ dpm report trace
 says: 2 worker processes did something else while messages waited for them
+
+== an answer, and then its end of file, which is read when the server is at the next request: that one's time is not this one's
+| clients (not metered)  four ask                        .--- answered
+| front                  '- connects, sends, (no CPU) receives, the end -'
+| back                    '-- sleeps 60 --o, closes, accepts the next '-- sleeps 60 --o ...
+process front pid 200
+process back pid 300
+for n in 1 2 3 4
+    outside client$n at 10.9.9.$n
+    tcp f$n: client$n > front ports 5100$n,8080 older
+    tcp b$n: front > back ports 5200$n,9000
+end
+for n in 1 2 3 4
+    client$n sends 50 on f$n
+end
+for n in 1 2 3 4
+    front receives 50 on f$n in epoll_wait
+    front connects b$n
+    front sends 60 on b$n
+end
+for n in 1 2 3 4
+    back accepts b$n
+    back receives 60 on b$n
+    back sleeps 60ms in clock_nanosleep
+    back sends 70 on b$n
+    front receives 70 on b$n in epoll_wait
+    back computes 100us
+    back closes b$n
+    front finds the end of b$n late 1ms
+    front sends 80 on f$n
+    client$n receives 80 on f$n
+end
+$ dpm why --json trace
+jq: .requests | .count == 4 and near(.time_ns; 604e6) and near(.spent_on_ns.timer; 240e6) and near(.spent_on_ns.queued; 360e6)
+$ dpm report trace
+first: back[300] did something else while messages waited
+
+== a request that waits until another client sends something: the time limits in between are the event loop's own
+| taker   asks (BLPOP) -.                                       .- answered
+| giver                 |                        sends (LPUSH) -+-.
+| server                '-- epoll 100 -- epoll 100 -- epoll 50 -'-'
+process server pid 50
+outside taker at 10.9.9.1
+process giver pid 60
+tcp t: taker > server ports 51000,6379 older
+tcp g: giver > server ports 51001,6379 older
+giver sends 5 on g
+server receives 5 on g in epoll_wait
+server sends 5 on g
+giver receives 5 on g
+taker idles until 1ms
+4 times
+    taker sends 30 on t
+    server receives 30 on t in epoll_wait
+    server waits in epoll_wait for 100ms at-most 100ms
+    server waits in epoll_wait for 100ms at-most 100ms
+    giver sleeps 250ms in clock_nanosleep
+    giver sends 20 on g
+    server receives 20 on g in epoll_wait
+    server sends 18 on t
+    server sends 4 on g
+    giver receives 4 on g
+    taker receives 18 on t
+end
+$ dpm why --requests --json trace
+jq: .requests | .spent_on_ns.timer == 0 and .spent_on_ns.event == 0 and near(.spent_on_ns.other_connection; 1e9)
+jq: [.requests.rows[] | select(.spent_on == "other_connection") | .pid, .peer_pid] == [50, 60]
+$ dpm report trace
+first: server[50] waited for a message on another connection, or for a time limit (giver[60], tcp 127.0.0.1:*), 12 times.

@@ -53,7 +53,7 @@ Words of a line after the first two may stand in any order. T is a thread or pro
      T sends N on C [in D] [held D] [continued] [concurrent]    held: it arrives so much later (Nagle's algorithm)
      T starts sending N on C [with M out]; T finishes sending on C    the buffer is full until the other end receives
      T receives [N] on C [in CALL] [late D]   one message, or N bytes; in poll, epoll_wait, accept4: it waits for several
-     T finds the end of C
+     T finds the end of C [late D]
      T fails to connect to ADDRESS:PORT with NUMBER after D
      T reads N of FILE; T writes N to FILE    where its process was last in the file, or at N; a first use opens it.
              [at N] [in D] [mapped]           mapped: by mmap
@@ -775,7 +775,8 @@ class Story:
             count = int(words.words.pop(0)) if words.words else None
             self.receive(thread, name, count, call, late)
         elif verb == "finds":
-            self.finds_end(thread, words.words.pop())
+            late = duration(words.option("late", "0"))
+            self.finds_end(thread, words.words.pop(), late)
             del words.words[:]
         elif verb == "fails":
             self.fails_to_connect(thread, words)
@@ -870,12 +871,12 @@ class Story:
                 time, order, kind, gap, fields = next(record for record in reversed(thread.machine.records) if record[2] == "SEND")
                 fields["span"] = thread.now - begin
 
-    def finds_end(self, thread, name):
+    def finds_end(self, thread, name, late):
         end = self.end_of(thread, name)
         if end.other().closed is None:
             raise StoryError(f"the other end of {name} was not closed")
         end.announce(thread, "ACCEPT" if end.connection.kind == "tcp" and not end.connection.older else None)
-        waited = self.wait_for_arrival(thread, end, end.other().closed + end.connection.latency, "read", 0)
+        waited = self.wait_for_arrival(thread, end, end.other().closed + end.connection.latency, "read", late)
         thread.record("RECEIVE", END_OF_FILE | (0 if waited else CALL_IMPLIED), path=end.number,
                       offset=(end.connection.start[1 - end.index] + end.other().sent) % 2**32)
 

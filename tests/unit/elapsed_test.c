@@ -591,7 +591,7 @@ static void an_event_loop(void **state)
     message_at(&scene, 20, 1, 2, EVENT_RECEIVE, 2, 0, 100);
     message_at(&scene, 30, 1, 12, EVENT_SEND, 1, 0, 10); /* 20 ms */
     message_at(&scene, 32, 1, 14, EVENT_SEND, 2, 0, 10); /* 12 ms */
-    check_requests(&scene, 2, 0, "computing 24 event 8");
+    check_requests(&scene, 2, 0, "computing 24 other_connection 8");
 }
 
 /* A thread waits for a lock within its request: that is the request's wait, and what the other one does meanwhile is

@@ -130,6 +130,7 @@ static void note_sleep(struct elapsed_thread *thread, const struct record *recor
     thread->for_any = receives && record->message.path == 0;
     thread->unsent = sends && record->message.bytes == 0;
     thread->receives = receives && !thread->for_any;
+    thread->pc = elapsed_pc_of(&record->header);
     thread->call = thread->for_any ? any_call(record) : NO_SYSTEM_CALL;
     thread->awaited = thread->for_any ? record->any.only_path : receives ? record->message.path : 0;
     thread->limit = thread->for_any ? any_limit(record) : 0;
@@ -184,7 +185,9 @@ static int64_t detail_of_wait(struct elapsed_analysis *analysis, struct elapsed_
                                  : ELAPSED_IN_FLIGHT;
     struct waited waited = {.kind = kind,
                             .call = elapsed_call_of_wait(thread, event),
-                            .path = elapsed_path_of_wait(thread, event, kind)};
+                            .path = elapsed_path_of_wait(thread, event, kind),
+                            .has_pc = thread->asleep && thread->for_any,
+                            .pc = thread->pc};
 
     if (record->header.id == EVENT_BLOCK && !thread->asleep)
         waited.object = record->block.object;
@@ -327,7 +330,9 @@ static int end_unseen(struct elapsed_analysis *analysis, struct elapsed_thread *
     int64_t waits = detail_of(analysis, event,
                               &(struct waited){.kind = kind,
                                                .call = thread->call,
-                                               .path = elapsed_path_of_wait(thread, event, kind)});
+                                               .path = elapsed_path_of_wait(thread, event, kind),
+                                               .has_pc = true,
+                                               .pc = thread->pc});
     if (waits < 0)
         return -ENOMEM;
     interval->waits = (uint32_t)waits;
@@ -353,7 +358,7 @@ static int note_messages_and_waits(struct elapsed_analysis *analysis,
                      : 0;
 
     if (record->header.id == EVENT_RECEIVE && (record->header.flags & RECORD_END_OF_FILE) != 0)
-        elapsed_note_end_of_file(analysis, event);
+        elapsed_note_end_of_file(analysis, event, thread->latest);
     if (result < 0 || interval->previous == 0 || is_within(thread, event))
         return result;
     enum elapsed_kind kind = elapsed_waited_for(analysis, thread, event, interval);

@@ -56,6 +56,7 @@ enum elapsed_kind {
     ELAPSED_CONNECT,   /* a connection is being made */
     ELAPSED_NO_ANSWER, /* what was sent had no answer until a time limit */
     ELAPSED_CLIENT, /* of requests only: what holds up the request waited for the next message of its own client */
+    ELAPSED_OTHER_CONNECTION, /* of requests only: its thread had it, and waited until another request came, or a time limit */
     ELAPSED_CHILD, /* waits for the end of a child that is not metered, or of a process after its last record */
     ELAPSED_STOPPED, /* by a signal */
     ELAPSED_EVENT,   /* poll, select or epoll: a timeout, or an event that no record explains */

@@ -32,6 +32,7 @@ static const struct {
     [ELAPSED_CONNECT] = {"connecting", "connect"},
     [ELAPSED_NO_ANSWER] = {"answer that did not come", "no_answer"},
     [ELAPSED_CLIENT] = {"holder that waits for its client", "client"},
+    [ELAPSED_OTHER_CONNECTION] = {"another connection, or a time limit", "other_connection"},
     [ELAPSED_CHILD] = {"end of a process", "child"},
     [ELAPSED_STOPPED] = {"stopped by a signal", "stopped"},
     [ELAPSED_EVENT] = {"timeout or event", "event"},
@@ -106,6 +107,12 @@ static bool is_poll(uint32_t call)
     return call == 7 || call == 23 || call == 270 || call == 271;
 }
 
+/* Files that the kernel makes up when they are read, on no disk. */
+static bool is_of_kernel(const char *file)
+{
+    return strncmp(file, "/proc/", 6) == 0 || strncmp(file, "/sys/", 5) == 0;
+}
+
 enum elapsed_kind elapsed_kind_of_block(const struct history *history,
                                         const struct recorded_types *recorded,
                                         const struct history_event *event)
@@ -117,10 +124,13 @@ enum elapsed_kind elapsed_kind_of_block(const struct history *history,
     if (kind == ELAPSED_EVENT && is_poll(record->block.system_call) &&
         recorded_always(recorded, EVENT_RECEIVECALL))
         return ELAPSED_TIMER; /* of no descriptor: else it is a RECEIVECALL */
-    if (kind != ELAPSED_INPUT)
+    if (kind != ELAPSED_INPUT && kind != ELAPSED_DISK)
         return kind;
-    switch (identities_object(history_identities(history), event->event.origin,
-                              record->block.object, &name)) {
+    enum wait_object on = identities_object(history_identities(history), event->event.origin,
+                                            record->block.object, &name);
+    if (kind == ELAPSED_DISK)
+        return on == WAIT_ON_FILE && name != NULL && is_of_kernel(name) ? ELAPSED_INPUT : kind;
+    switch (on) {
     case WAIT_ON_ANONYMOUS:
         return kind_of_anonymous(name == NULL ? "" : name);
     case WAIT_ON_QUEUE: /* read as a file */
@@ -190,6 +200,11 @@ int64_t detail_of_computing(struct elapsed_analysis *analysis, const struct hist
                      &(struct waited){.kind = ELAPSED_COMPUTES, .call = NO_SYSTEM_CALL});
 }
 
+uint64_t elapsed_pc_of(const struct record_header *header)
+{
+    return header->flags & RECORD_LIBRARY ? 0 : record_pc(header);
+}
+
 int64_t detail_of(struct elapsed_analysis *analysis, const struct history_event *event,
                   const struct waited *waited)
 {
@@ -201,10 +216,9 @@ int64_t detail_of(struct elapsed_analysis *analysis, const struct history_event 
         uint64_t pc;
         uint32_t kind, origin, stream, image, call, path, object, signal, sender, unused;
     } key = {
-        /* that a library made the call says nothing of the program */
-        .pc = analysis->detail_keys.count < DETAILS_MOST && !(header->flags & RECORD_LIBRARY)
-                  ? record_pc(header)
-                  : 0,
+        .pc = analysis->detail_keys.count >= DETAILS_MOST ? 0
+              : waited->has_pc                            ? waited->pc
+                                                          : elapsed_pc_of(header),
         .kind = waited->kind,
         .origin = origin,
         .stream = header->stream,

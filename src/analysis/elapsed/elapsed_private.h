@@ -30,8 +30,9 @@ struct interval {
     uint32_t previous; /* of the same thread */
     uint32_t
         source; /* the interval at whose end something began that ended the wait, or the thread */
-    uint32_t thread;   /* index + 1 */
-    uint32_t request;  /* SEND of an answer: the interval that received what it answers; 0: none */
+    uint32_t thread; /* index + 1 */
+    /* SEND of an answer: the interval that received what it answers; end of a file after an answer: its SEND; 0: none */
+    uint32_t request;
     uint32_t computes; /* what: index into details */
     uint32_t waits;
     bool asleep;     /* the wait comes first */
@@ -41,7 +42,8 @@ struct interval {
     bool serves;     /* ... with which a request begins, on the side that serves */
     bool in_request; /* the thread had received a request that was not answered yet */
     bool terminates; /* with the thread's end */
-    bool limited : 1; /* the wait was for a time, at most */
+    bool limited : 1;   /* the wait was for a time, at most */
+    bool ends_file : 1; /* RECEIVE of an end of file, on the side that had called */
     bool
         interpreter : 1; /* most likely it was for Python's interpreter lock: elapsed_find_interpreter */
     bool
@@ -79,7 +81,9 @@ struct exchange {
     uint32_t
         received;    /* on the side that serves: the interval with which the latest request began */
     uint32_t thread; /* index + 1 of the one that received it; on the side that calls: that asked */
-    uint32_t path;   /* number */
+    uint32_t
+        reply; /* on the side that calls: interval that received the latest answer; 0: none yet */
+    uint32_t path; /* number */
     uint32_t
         first; /* request for which the connection was made: index + 1; 0: none, or it is the open one */
     uint8_t side;     /* enum asking_side */
@@ -122,6 +126,7 @@ struct elapsed_thread {
     bool unsent;   /* ... or in a send without a byte out */
     bool receives; /* ... or in a receive */
     bool stopped;
+    uint64_t pc; /* where it called; 0: in a library, or not known */
     uint32_t call;
     uint32_t awaited; /* path that it waits for; 0: any of several, or not known */
     uint64_t limit;   /* ns, as any_limit() */
@@ -271,7 +276,12 @@ struct waited {
     uint32_t object; /* as in a BLOCK */
     uint32_t signal; /* that ended it; 0: none, or not known ... */
     uint32_t sender; /* ... and the process that sent it, as in a SIGNAL */
+    bool has_pc;     /* the wait's call was made here, not where the event's was */
+    uint64_t pc;
 };
+
+/* 0: not known, or in a library: that says nothing of the program. */
+uint64_t elapsed_pc_of(const struct record_header *header);
 
 /* Index of the detail, made if it is new; at most DETAILS_MOST - then without the PC, or 0. -ENOMEM. */
 int64_t detail_of(struct elapsed_analysis *analysis, const struct history_event *event,
@@ -313,8 +323,9 @@ void elapsed_note_resent(struct elapsed_analysis *analysis, uint32_t end_place);
 int elapsed_note_message(struct elapsed_analysis *analysis, const struct history_event *event,
                          struct elapsed_thread *thread, uint32_t interval);
 
-/* The other side has sent all: what came after the last answer was no question. */
-void elapsed_note_end_of_file(struct elapsed_analysis *analysis, const struct history_event *event);
+/* The other side has sent all: what came after the last answer was no question. `interval`: that of the event. */
+void elapsed_note_end_of_file(struct elapsed_analysis *analysis, const struct history_event *event,
+                              uint32_t interval);
 
 /* Whether the side of this end does not serve the other one, as far as is known. */
 bool elapsed_calls_on(const struct elapsed_analysis *analysis, uint32_t end_place);

@@ -221,11 +221,33 @@ static uint32_t number_of_thread(const struct elapsed_analysis *analysis,
            1;
 }
 
+/* Whether an end is older than the recording, or not known. */
+static bool is_older(const struct elapsed_analysis *analysis, const struct history_event *event)
+{
+    const struct record *record = (const struct record *)event->event.header;
+    const struct path_record *path = identities_path(history_identities(analysis->history),
+                                                     event->event.origin, record->message.path);
+
+    return path == NULL || (path->header.flags & RECORD_OLDER) != 0;
+}
+
+/* Whether the client does not count the request. What a metered client has sent before the recording is left out; what it
+ * has sent before it was metered itself counts as one of a client that is not metered. `first`: of this end. */
+static bool is_of_unmetered(const struct elapsed_analysis *analysis,
+                            const struct history_event *event, bool first)
+{
+    if (is_from_metered(event))
+        return false;
+    return !event->joined ||
+           (event->rest == REST_EXTERNAL && !(first && is_older(analysis, event)));
+}
+
 /* On the side that serves. */
 static int note_request(struct elapsed_analysis *analysis, const struct history_event *event,
                         struct elapsed_thread *thread, struct exchange *exchange, uint32_t index)
 {
     struct interval *interval = interval_at(analysis, index);
+    bool first = exchange->received == 0;
     int result = 0;
 
     if (exchange->is_received)
@@ -242,8 +264,7 @@ static int note_request(struct elapsed_analysis *analysis, const struct history_
     thread->received++;
     thread->beside += thread->requests > 0;
     thread->requests++;
-    /* that of a metered client was sent before the recording */
-    if (!is_from_metered(event) && !event->joined)
+    if (is_of_unmetered(analysis, event, first))
         begin_exchange(exchange, interval->arrival != 0 ? interval->arrival : interval->end);
     return 0;
 }
@@ -320,6 +341,7 @@ static int note_call(struct elapsed_analysis *analysis, const struct history_eve
     if (step->what != ASKING_BEGINS && step->what != ASKING_REPEATS)
         return 0; /* more of it */
     exchange->thread = number_of_thread(analysis, event);
+    exchange->reply = 0;
     if (step->what == ASKING_BEGINS) {
         result = end_exchange(analysis, exchange, false);
         exchange->own = index;
@@ -348,6 +370,7 @@ static void note_reply(struct elapsed_analysis *analysis, struct exchange *excha
 
     if (step->instead != 0 && step->instead <= analysis->exchange_room)
         begin_with_own_try(&analysis->exchanges[step->instead - 1]);
+    exchange->reply = index;
     if (exchange->is_open && (step->what == ASKING_ANSWERED || step->what == ASKING_MORE))
         exchange->request.last = index;
 }
@@ -358,15 +381,32 @@ bool elapsed_calls_on(const struct elapsed_analysis *analysis, uint32_t end_plac
            analysis->exchanges[end_place - 1].side == ASKING_CALLS;
 }
 
-void elapsed_note_end_of_file(struct elapsed_analysis *analysis, const struct history_event *event)
+/* What the other side had sent before its end. */
+static void note_end_of_reply(struct elapsed_analysis *analysis, const struct exchange *exchange,
+                              uint32_t index)
+{
+    const struct interval *reply =
+        exchange->reply == 0 ? NULL : interval_at(analysis, exchange->reply);
+    struct interval *interval = interval_at(analysis, index);
+
+    if (reply == NULL || !reply->is_message)
+        return;
+    interval->ends_file = true;
+    interval->request = reply->source;
+}
+
+void elapsed_note_end_of_file(struct elapsed_analysis *analysis, const struct history_event *event,
+                              uint32_t interval)
 {
     const struct record *record = (const struct record *)event->event.header;
 
     if (event->end_place == 0 || event->end_place > analysis->exchange_room)
         return;
     struct exchange *exchange = &analysis->exchanges[event->end_place - 1];
-    if (exchange->path == record->message.path)
-        forget_received(analysis, exchange);
+    if (exchange->path != record->message.path)
+        return;
+    forget_received(analysis, exchange);
+    note_end_of_reply(analysis, exchange, interval);
 }
 
 int elapsed_note_message(struct elapsed_analysis *analysis, const struct history_event *event,

@@ -97,14 +97,14 @@ struct elapsed_row elapsed_row_of(const struct elapsed_analysis *analysis, const
     name_procedure(analysis, detail, &row);
     if (part->kind == ELAPSED_COMPUTES)
         return row;
-    if (part->kind == ELAPSED_CLIENT)
+    if (part->kind == ELAPSED_CLIENT || part->kind == ELAPSED_OTHER_CONNECTION)
         name_peer(analysis, detail, &row);
     else
         row.call = detail->call;
     if (part->kind == ELAPSED_OUTSIDE || part->kind == ELAPSED_NOT_FOUND ||
         part->kind == ELAPSED_SPACE || part->kind == ELAPSED_CONNECT ||
         part->kind == ELAPSED_NO_ANSWER || part->kind == ELAPSED_CLIENT ||
-        part->kind == ELAPSED_RESENT_SYN)
+        part->kind == ELAPSED_OTHER_CONNECTION || part->kind == ELAPSED_RESENT_SYN)
         name_connection(detail, &row);
     name_object(analysis, detail, &row);
     row.signal = detail->signal;

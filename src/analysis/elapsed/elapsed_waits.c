@@ -32,7 +32,8 @@ int elapsed_note_wait(struct elapsed_analysis *analysis, const struct history_ev
         return 0;
     if (elapsed_is_wait_for_interpreter(analysis, interval))
         kind = ELAPSED_INTERPRETER;
-    const struct waited waited = {kind, of->call, of->path, of->object, of->signal, of->sender};
+    const struct waited waited = {kind,       of->call,   of->path, of->object,
+                                  of->signal, of->sender, true,     of->pc};
     int64_t detail = detail_of(analysis, event, &waited);
     if (before >= SUMS_MOST)
         ender = 0;

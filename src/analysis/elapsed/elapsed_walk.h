@@ -48,6 +48,9 @@ struct walk {
     /* The request that is followed waited for a thread that waited for its own client: the interval that received that
      * client's message; 0: none. */
     uint32_t idle;
+    /* A wait of the thread that had the request ended when it received another one, perhaps as the request waited for that:
+     * the interval that received it; 0: none. */
+    uint32_t other;
     /* of requests: detail of the thread that released the interpreter lock; 0: none ... */
     uint32_t releaser;
     struct holds *releasers; /* ... and of all; NULL: not asked for */

@@ -118,8 +118,8 @@ static bool has_request(const struct walk *walk, const struct interval *interval
            interval_at(walk->analysis, walk->received[walk->depth - 1])->thread == interval->thread;
 }
 
-/* The thread received another request, or the next one: it did not wait for this one. If it has the request in hand, a time
- * limit or an event will have come, too. Otherwise the way has led to it because something waited for what it did then: a
+/* The thread received another request, or the next one: it did not wait for this one. If it has the request in hand, it
+ * waited for the other one, or a time limit has come, too. Otherwise the way has led to it because something waited for what it did then: a
  * lock that it held while it waited for its own client. */
 static uint32_t step_over_other(struct walk *walk, uint32_t index)
 {
@@ -133,29 +133,44 @@ static uint32_t step_over_other(struct walk *walk, uint32_t index)
     }
     walk_charge(walk, interval->end - interval->cpu, ELAPSED_COMPUTES, interval->computes);
     bool has = has_request(walk, interval);
-    if (!has)
-        walk->idle = index;
-    walk_charge(walk, begin, has ? ELAPSED_EVENT : ELAPSED_CLIENT, interval->waits);
+    *(has ? &walk->other : &walk->idle) = index;
+    walk_charge(walk, begin, has ? ELAPSED_OTHER_CONNECTION : ELAPSED_CLIENT, interval->waits);
     return interval->previous;
 }
 
-/* The wait for that client was interrupted: by a signal, or by a time limit after which the thread waited again. */
-static bool is_idle_still(const struct walk *walk, const struct interval *interval)
+/* Whether the wait until `other` was received was interrupted here: by a signal, or by a time limit after which the thread
+ * waited again. */
+static bool is_interrupted(const struct walk *walk, const struct interval *interval, uint32_t other)
 {
     enum elapsed_kind kind = walk_kind_of(walk, interval->waits);
 
-    return walk->idle != 0 && interval->wait > 0 && interval->asleep && interval->source == 0 &&
-           !interval->in_request && (kind == ELAPSED_EVENT || kind == ELAPSED_TIMER) &&
-           interval->thread == interval_at(walk->analysis, walk->idle)->thread;
+    return other != 0 && interval->wait > 0 && interval->asleep && interval->source == 0 &&
+           (kind == ELAPSED_EVENT || kind == ELAPSED_TIMER) &&
+           interval->thread == interval_at(walk->analysis, other)->thread;
 }
 
-static uint32_t step_over_idle(struct walk *walk, const struct interval *interval)
+static bool is_idle_still(const struct walk *walk, const struct interval *interval)
+{
+    return !interval->in_request && is_interrupted(walk, interval, walk->idle);
+}
+
+#define CHORES                                                                                     \
+    1000000u /* ns of CPU time after a time limit that is no part of a request, at most */
+
+static bool waits_for_other(const struct walk *walk, const struct interval *interval)
+{
+    return interval->cpu < CHORES && has_request(walk, interval) &&
+           is_interrupted(walk, interval, walk->other);
+}
+
+static uint32_t step_over_part(struct walk *walk, const struct interval *interval,
+                               enum elapsed_kind kind, uint32_t other)
 {
     walk_charge(walk, interval->end - interval->cpu, ELAPSED_COMPUTES, interval->computes);
     walk_charge_no_cpu(
         walk, walk->now - (interval->queued < walk->now ? interval->queued : walk->now), interval);
-    walk_charge(walk, walk_begin_of(walk, interval), ELAPSED_CLIENT,
-                interval_at(walk->analysis, walk->idle)->waits);
+    walk_charge(walk, walk_begin_of(walk, interval), kind,
+                interval_at(walk->analysis, other)->waits);
     return interval->previous;
 }
 
@@ -171,8 +186,43 @@ static void enter_request(struct walk *walk, uint32_t index)
 {
     uint32_t request = index == 0 ? 0 : interval_at(walk->analysis, index)->request;
 
+    walk->other = 0;
     if (request != 0 && walk->depth < DEPTH_MOST)
         walk->received[walk->depth++] = request;
+}
+
+#define CLOSING_MOST                                                                               \
+    1000 /* intervals of a thread, from its answer until the other side sees its end */
+
+/* Whether the thread of the answer had received another request when it came to `source`. */
+static bool is_at_next_request(const struct walk *walk, uint32_t source, uint32_t answer)
+{
+    for (int i = 0; i < CLOSING_MOST && source > answer; i++) {
+        const struct interval *interval = interval_at(walk->analysis, source);
+        if (interval->serves)
+            return interval->thread == interval_at(walk->analysis, answer)->thread;
+        source = interval->previous;
+    }
+    return false;
+}
+
+/* The end of a file, after an answer. Its edge begins at what the sender did last: for this request, or else it had closed
+ * before, right after the answer. */
+static uint32_t step_over_end_of_file(struct walk *walk, uint32_t index)
+{
+    const struct interval *interval = interval_at(walk->analysis, index);
+    uint32_t answer = interval->request, next = answer;
+
+    if (is_at_next_request(walk, interval->source, answer)) {
+        walk_charge(walk, interval->end - interval->cpu, ELAPSED_COMPUTES, interval->computes);
+        walk_charge_from_arrival(walk, begun_at(interval_at(walk->analysis, answer)), interval);
+        walk->waiter_count = 0;
+    } else {
+        next = walk_step(walk, index);
+    }
+    if (next == answer || next == interval->source)
+        enter_request(walk, answer);
+    return next;
 }
 
 static uint32_t step_of_request(struct walk *walk, uint32_t index, bool first)
@@ -182,6 +232,7 @@ static uint32_t step_of_request(struct walk *walk, uint32_t index, bool first)
     walk->at = index;
     if (has_come_to_request(walk)) {
         walk->at = walk->received[--walk->depth];
+        walk->other = 0;
         interval = interval_at(walk->analysis, walk->at);
         if (interval->arrival == 0 && interval->source == 0)
             return 0;
@@ -192,9 +243,13 @@ static uint32_t step_of_request(struct walk *walk, uint32_t index, bool first)
     if (interval->serves)
         return step_over_other(walk, index);
     if (is_idle_still(walk, interval))
-        return step_over_idle(walk, interval);
+        return step_over_part(walk, interval, ELAPSED_CLIENT, walk->idle);
+    if (waits_for_other(walk, interval))
+        return step_over_part(walk, interval, ELAPSED_OTHER_CONNECTION, walk->other);
     if (waits_for_lock(walk, interval))
         return walk_step_over_lock(walk, interval);
+    if (interval->ends_file && interval->asleep && interval->source != 0)
+        return step_over_end_of_file(walk, index);
     if (interval->receives && interval->arrival != 0 && interval->source != 0 &&
         (first || interval->wait == 0))
         index = step_to_sender(walk, interval);
@@ -212,7 +267,7 @@ static void walk_part(struct walk *walk, uint32_t index, uint64_t floor)
 {
     walk->floor = floor;
     walk->depth = walk->waiter_count = 0;
-    walk->idle = 0;
+    walk->idle = walk->other = 0;
     enter_request(walk, index);
     for (uint32_t i = 0; index != 0 && walk->now > floor && i < STEPS_MOST && !walk->failed; i++) {
         index = step_of_request(walk, index, i == 0);

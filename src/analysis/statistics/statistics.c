@@ -93,17 +93,30 @@ static struct statistics_origin *find_origin(struct statistics *statistics, uint
     return &statistics->origins[number];
 }
 
+/* COST and END after the names of procedures: these were looked up when the meter had stopped, which takes seconds for large
+ * programs. */
+static bool is_after_naming(const struct statistics_origin *origin,
+                            const struct record_header *header)
+{
+    bool last = header->id == EVENT_COST || header->id == EVENT_END;
+
+    return last && origin->named != 0 && origin->named >= origin->last_time;
+}
+
 /* MACHINE and the first COST are made before the meter is loaded, which takes seconds on a busy machine: they are no part of
  * the recording's time. */
 static void note_time(struct statistics_origin *origin, const struct record_header *header)
 {
     bool before = header->id == EVENT_MACHINE || header->id == EVENT_COST;
+    bool after = is_after_naming(origin, header);
     uint64_t time = header->time;
 
     if (!origin->seen || (!before && (!origin->began || time < origin->first_time)))
         origin->first_time = time;
-    if (!origin->seen || time > origin->last_time)
+    if (!origin->seen || (!after && time > origin->last_time))
         origin->last_time = time;
+    if (header->id == EVENT_MODULE || header->id == EVENT_PROCEDURE)
+        origin->named = time;
     origin->seen = true;
     origin->began = origin->began || !before;
 }

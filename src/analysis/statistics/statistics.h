@@ -384,7 +384,7 @@ struct communication {
     uint64_t ended;        /* of these */
     uint64_t unused;       /* sockets' connections without any message */
     uint64_t failed;       /* connections that failed; not among the others */
-    uint64_t duration;     /* ns from the first record to the last, without the meter's start */
+    uint64_t duration;     /* ns from the first record to the last, while the meter was on */
     bool complete;         /* every recording ended with END_COMPLETE */
     /* messages of streams whose identity record is missing; each such stream counts as a process of its own */
     uint64_t unknown_streams;

@@ -34,9 +34,11 @@ struct statistics_origin {
     bool machine_known;
     struct recorded_types recorded;
     uint32_t meter; /* enum meter_kind */
-    /* of its records, ns, monotonic clock, without those of the meter's start if there are others */
+    /* of its records, ns, monotonic clock, without those of the meter's start if there are others, and without those that
+     * followed when procedures were named */
     uint64_t first_time;
     uint64_t last_time;
+    uint64_t named;      /* ... of its latest name of a procedure; 0: none */
     uint64_t last_event; /* when its latest event happened */
     struct origin_load load;
 };

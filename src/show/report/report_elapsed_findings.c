@@ -190,6 +190,7 @@ static const char *const did[ELAPSED_KIND_COUNT] = {
     [ELAPSED_CONNECT] = "waited to connect",
     [ELAPSED_NO_ANSWER] = "waited for an answer that did not come",
     [ELAPSED_CLIENT] = "held others up while it waited for its own client",
+    [ELAPSED_OTHER_CONNECTION] = "waited for a message on another connection, or for a time limit",
     [ELAPSED_CHILD] = "waited for a process to end",
     [ELAPSED_STOPPED] = "was stopped by a signal",
     [ELAPSED_EVENT] = "waited for a timeout, or for an event that no record explains",
