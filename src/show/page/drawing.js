@@ -72,7 +72,7 @@ function shortText(text, most) {
 
 /* What a thread does comes first in a stack of kinds, what it waits for after it; idle kinds are pale and last. */
 const kindOrder = ["computing", "no_cpu", "disk", "lock", "interpreter_lock", "vm_stop", "time_limit", "file_lock", "space", "queued", "in_flight", "message_queue", "connect",
-    "resent_syn", "no_answer", "open", "child", "input", "signal", "notification", "stopped", "client", "other_connection", "outside", "timer", "event", "idle", "not_started", "unknown"];
+    "resent_syn", "no_answer", "open", "child", "input", "signal", "notification", "stopped", "client", "outside", "timer", "event", "idle", "not_started", "unknown"];
 
 /* Kinds that have no colour in the style yet: their own hue each. */
 function colourKinds(kinds) {
