@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -162,10 +163,14 @@ void steer_prefer_loop(void)
     (void)setpriority(PRIO_PROCESS, 0, LOOP_NICE);
 }
 
-/* In the command's process: it may start what runs for long. */
+/* In the command's process: it may start what runs for long, which must not ignore what the guardian ignores. */
 static int settle_command(void *context)
 {
+    static const int usual[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGTTOU};
+
     (void)context;
+    for (size_t i = 0; i < ARRAY_SIZE(usual); i++)
+        signal(usual[i], SIG_DFL);
     (void)setpriority(PRIO_PROCESS, 0, own_nice);
     return 0;
 }
@@ -179,6 +184,8 @@ int command_run(char *const *words, struct problem *problem)
                                            .files = files,
                                            .own_session = true,
                                            .signal_mask = &none,
+                                           .death_signal =
+                                               SIGKILL, /* or it disturbs the way back */
                                            .prepare = settle_command};
     struct launched launched;
     struct problem why = {""};

@@ -304,19 +304,23 @@ static void test_commands(void **state)
     (void)state;
 
     write_text("note",
-               "#!/bin/sh\nfile=$1\nshift\necho \"$#:$*\" > \"$file\"\nnice > \"$file.nice\"\n[ "
-               "\"$2\" != 7 ]\n",
+               "#!/bin/sh\nfile=$1\nshift\necho \"$#:$*\" > \"$file\"\nnice > \"$file.nice\"\n"
+               "sed -n 's/^SigIgn:.//p' /proc/self/status > \"$file.ignored\"\n[ \"$2\" != 7 ]\n",
                0700);
     snprintf(acts, sizeof(acts),
              "workers of app from 2 to 8 by %s/note %s/workers \"; rm\" {}\nshares of app more by "
              "%s/note %s/shares {} $HOME\n",
              folder, folder, folder, folder);
     begin(&scene, acts);
-    steer_prefer_loop(); /* which commands do not inherit */
+    steer_prefer_loop();      /* which commands do not inherit */
+    signal(SIGTERM, SIG_IGN); /* as the guardian does: what a command starts must not */
     open_journal(&scene);
     assert_int_equal(act(&scene, 0, 4, &problem), 0);
+    signal(SIGTERM, SIG_DFL);
     read_text("workers", text);
     assert_string_equal(text, "2:; rm 4");
+    read_text("workers.ignored", text);
+    assert_true(strlen(text) == 16 && (strtoull(text, NULL, 16) & 1ull << (SIGTERM - 1)) == 0);
     read_text("workers.nice", text);
     assert_int_equal(strtol(text, NULL, 10), nice_before);
     (void)setpriority(PRIO_PROCESS, 0, nice_before);
