@@ -105,13 +105,18 @@ static int put_line(struct steer_journal *journal, json_t *line, struct problem 
 {
     char *text = line == NULL ? NULL : json_dumps(line, JSON_COMPACT);
     size_t size = text == NULL ? 0 : strlen(text);
+    off_t before = lseek(journal->file, 0, SEEK_END);
     int result = text == NULL ? -ENOMEM : 0;
 
+    errno = 0;
     if (result == 0) {
         text[size++] = '\n'; /* in the place of its NUL */
         if (write(journal->file, text, size) != (ssize_t)size || fdatasync(journal->file) < 0)
-            result = errno == 0 ? -EIO : -errno;
+            result = errno == 0 ? -ENOSPC : -errno;
     }
+    if (result < 0 &&
+        before >= 0) /* a part of it would spoil the next line, and the numbers of all */
+        (void)!ftruncate(journal->file, before);
     free(text);
     json_decref(line);
     return result < 0 ? problem_set(problem, result, "%.300s: cannot be written: %s", journal->path,

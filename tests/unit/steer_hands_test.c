@@ -443,6 +443,50 @@ static void test_guardian(void **state)
     end(&scene);
 }
 
+/* A logout removes the folder while the loop runs on. */
+static void test_removed(void **state)
+{
+    struct scene scene;
+    char command[200];
+    (void)state;
+
+    begin(&scene, "cpus of app more\n");
+    struct loop loop = start_loop(&scene);
+    snprintf(command, sizeof(command), "rm %s/dpm-steer/*.journal", folder);
+    assert_int_equal(system(command), 0);
+    kill_and_reap(loop.pid);
+    assert_true(becomes_free(&scene));
+    end(&scene);
+}
+
+/* A disk that is full takes a part of a line. */
+static void test_full(void **state)
+{
+    struct problem problem = {""};
+    struct rlimit before, limit;
+    struct scene scene;
+    struct stat status;
+    (void)state;
+
+    begin(&scene, "cpus of app more\n");
+    open_journal(&scene);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    limit = before;
+    limit.rlim_cur = (rlim_t)scene.journal->head + 40;
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    assert_true(act(&scene, 0, 1, &problem) < 0);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_non_null(strstr(problem.text, ".journal: cannot be written"));
+    assert_int_equal(fstat(scene.journal->file, &status), 0);
+    assert_true(status.st_size <= scene.journal->head + 40);
+    assert_true(is_free(&scene, scene.target) && is_free(&scene, scene.child));
+    char text[500] = "";
+    assert_true(pread(scene.journal->file, text, sizeof(text) - 1, 0) == status.st_size);
+    assert_int_equal(text[status.st_size - 1], '\n');
+    end(&scene);
+}
+
 static void test_both_killed(void **state)
 {
     struct problem problem = {""};
@@ -529,7 +573,8 @@ int main(void)
         cmocka_unit_test(test_tend),      cmocka_unit_test(test_nice),
         cmocka_unit_test(test_cgroup),    cmocka_unit_test(test_commands),
         cmocka_unit_test(test_spared),    cmocka_unit_test(test_used_again),
-        cmocka_unit_test(test_guardian),  cmocka_unit_test(test_both_killed),
+        cmocka_unit_test(test_guardian),  cmocka_unit_test(test_removed),
+        cmocka_unit_test(test_full),      cmocka_unit_test(test_both_killed),
         cmocka_unit_test(test_two_loops), cmocka_unit_test(test_owners),
     };
     char command[100];
