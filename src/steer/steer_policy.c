@@ -376,6 +376,27 @@ static int read_workers(struct reader *reader, struct steer_act *act)
     return result < 0 ? result : read_command(reader, act);
 }
 
+/* Two acts of a kind on the same processes would each take what the other has made for what was before. */
+static int check_alone(const struct reader *reader)
+{
+    const struct steer_policy *policy = reader->policy;
+    const struct steer_act *last = &policy->acts[policy->act_count - 1];
+
+    for (const struct steer_act *act = policy->acts; act < last; act++) {
+        bool shared = act->kind == last->kind && act->cgroup != NULL && last->cgroup != NULL &&
+                      strcmp(act->cgroup, last->cgroup) == 0;
+        for (size_t i = 0; act->kind == last->kind && i < act->group_count; i++)
+            for (size_t j = 0; j < last->group_count; j++)
+                shared |= act->groups[i] == last->groups[j];
+        if (shared)
+            return problem_set(reader->problem, -EINVAL,
+                               "%.200s:%u: %s: line %u has this act for the same processes: name "
+                               "each group in one of them",
+                               reader->file, reader->line, kinds_of_acts[act->kind], act->line);
+    }
+    return 0;
+}
+
 static int read_act(struct reader *reader, enum steer_act_kind kind)
 {
     struct steer_policy *policy = reader->policy;
@@ -388,12 +409,12 @@ static int read_act(struct reader *reader, enum steer_act_kind kind)
         return no_memory(reader);
     struct steer_act *act = &policy->acts[policy->act_count++];
     *act = (struct steer_act){.kind = kind, .line = reader->line};
-    if (kind == STEER_WEIGHT)
-        return read_weight(reader, act);
-    if (kind == STEER_WORKERS)
-        return read_workers(reader, act);
-    int result = read_groups(reader, act, kind == STEER_SHARES ? 2 : 1);
-    return result < 0 || kind == STEER_CPUS ? result : read_command(reader, act);
+    int result = kind == STEER_WEIGHT    ? read_weight(reader, act)
+                 : kind == STEER_WORKERS ? read_workers(reader, act)
+                                         : read_groups(reader, act, kind == STEER_SHARES ? 2 : 1);
+    if (result == 0 && kind == STEER_SHARES)
+        result = read_command(reader, act);
+    return result < 0 ? result : check_alone(reader);
 }
 
 /* ---- times ---- */

@@ -275,8 +275,8 @@ static void test_cgroup(void **state)
     (void)state;
 
     write_text("cpu.weight", "150\n", 0600);
-    snprintf(acts, sizeof(acts), "weight of app up to 16 in %s\nweight of app up to 2 in %s/none\n",
-             folder, folder);
+    snprintf(acts, sizeof(acts),
+             "weight of app up to 16 in %s\nweight of more up to 2 in %s/none\n", folder, folder);
     begin(&scene, acts);
     open_journal(&scene);
     assert_int_equal(act(&scene, 0, 4, &problem), 0);

@@ -43,7 +43,7 @@ static void test_policy(void **state)
         parse("# a comment\ngroup load is name wrk name \"a b\" cgroup /x unit y pid 12 # more\n"
               "group app is name gunicorn\n\ngoal latency p99 of load\nwindow 2m\nsettle 0s\nlimit "
               "500ms\n"
-              "cpus of load app\nweight of app up to 16 in /sys/fs/cgroup/cpu/a\nweight of app "
+              "cpus of load app\nweight of app up to 16 in /sys/fs/cgroup/cpu/a\nweight of "
               "load up to 2\n"
               "workers of app from 2 to 8 by /bin/w -n {} app\nshares of app load by /bin/s {}");
     char text[STEER_TEXT_SIZE];
@@ -93,6 +93,8 @@ static void test_refused(void **state)
         {TWO "weight of app up to 1\n", "p:4: '1': give a number from 2 to 64"},
         {TWO "weight of app up to 2 in /a/../b\n", "p:4: '/a/../b': give the full path"},
         {TWO "cpus of app load by x\n", "p:4: 'by': give nothing more"},
+        {TWO "cpus of app load\ncpus of other app\n", "p:5: cpus: line 4 has this act"},
+        {TWO "weight of app up to 2 in /a\nweight of load up to 2 in /a\n", "p:5: weight: line 4"},
         {"window 5\n", "p:1: '5': give a time of 1s"},
         {"window 1ms\n", "p:1: '1ms': give a time of 1s"},
         {"group load is name \"x\n", "p:1: a word begins with '\"'"},
