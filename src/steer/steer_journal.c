@@ -135,7 +135,7 @@ static json_t *words_json(char *const *words)
 
 static json_t *entry_json(const struct entry *entry)
 {
-    char cpus[1024];
+    char cpus[CPUS_TEXT_SIZE];
 
     switch (entry->kind) {
     case ENTRY_FILE:
@@ -171,7 +171,7 @@ int journal_add(struct steer_journal *journal, struct entry *entry, struct probl
 int journal_note_effect(struct steer_journal *journal, uint32_t act, const struct in_effect *effect,
                         struct problem *problem)
 {
-    char cpus[1024];
+    char cpus[CPUS_TEXT_SIZE];
 
     steer_cpus_text(&effect->cpus, cpus, sizeof(cpus));
     json_t *line = effect->kind == ENTRY_CPUS

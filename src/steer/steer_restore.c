@@ -55,6 +55,11 @@ int thread_each(pid_t pid, int (*found)(pid_t pid, pid_t tid, void *context), vo
     return result < 0 ? result : 0;
 }
 
+int effect_nice(const struct in_effect *effect, int before)
+{
+    return before - effect->less < -20 ? -20 : before - effect->less;
+}
+
 /* Whether a thread is what the act has made it. */
 static bool has_effect(pid_t tid, const struct in_effect *effect, const struct entry *parent)
 {
@@ -62,7 +67,7 @@ static bool has_effect(pid_t tid, const struct in_effect *effect, const struct e
 
     if (effect->kind == ENTRY_CPUS)
         return sched_getaffinity(tid, sizeof(cpus), &cpus) == 0 && CPU_EQUAL(&cpus, &effect->cpus);
-    return getpriority(PRIO_PROCESS, (id_t)tid) == parent->nice - effect->less;
+    return getpriority(PRIO_PROCESS, (id_t)tid) == effect_nice(effect, parent->nice);
 }
 
 static int set_thread(pid_t tid, const struct entry *entry)
@@ -110,8 +115,7 @@ static int restore_heir(pid_t pid, pid_t tid, void *context)
     return 0;
 }
 
-/* The entry of the first thread of a process, or of an ancestor of it. */
-static const struct entry *entry_above(const struct steer_journal *journal, uint32_t act, pid_t pid)
+const struct entry *journal_above(const struct steer_journal *journal, uint32_t act, pid_t pid)
 {
     for (unsigned i = 0; pid > 1 && i < ANCESTORS_MOST; i++, pid = process_parent(pid)) {
         const struct entry *entry = journal_thread(journal, act, pid, thread_started(pid, pid));
@@ -129,7 +133,7 @@ struct heirs_of {
 static int look_at(pid_t pid, void *context)
 {
     const struct heirs_of *of = context;
-    struct heirs heirs = {of->journal, entry_above(of->journal, of->act, pid)};
+    struct heirs heirs = {of->journal, journal_above(of->journal, of->act, pid)};
 
     return heirs.parent == NULL ? 0 : thread_each(pid, restore_heir, &heirs);
 }

@@ -243,6 +243,36 @@ static void test_tend(void **state)
     end(&scene);
 }
 
+/* What a new thread had before is what its own process had, not another one of the act. */
+static void test_above(void **state)
+{
+    struct steer_journal *journal = calloc(1, sizeof(*journal));
+    struct scene scene;
+    char text[600];
+    (void)state;
+
+    assert_non_null(journal);
+    begin(&scene, "cpus of app more\n");
+    journal->file = -1;
+    unsigned long long target = process_started(scene.target), child = process_started(scene.child);
+    snprintf(
+        text, sizeof(text),
+        "{\"act\":0,\"pid\":%d,\"start\":%llu,\"tid\":%d,\"tid_start\":%llu,\"cpus\":\"0\"}\n"
+        "{\"act\":0,\"pid\":%d,\"start\":%llu,\"tid\":%d,\"tid_start\":%llu,\"cpus\":\"0-1\"}\n",
+        scene.target, target, scene.target, target, scene.child, child, scene.child, child);
+    assert_int_equal(journal_parse(journal, text, strlen(text)), 0);
+    assert_int_equal(journal_above(journal, 0, scene.child)->pid, scene.child);
+    journal->entries[1].restored = true;
+    assert_int_equal(journal_above(journal, 0, scene.child)->pid, scene.target);
+    assert_null(journal_above(journal, 1, scene.child));
+    const struct in_effect effect = {.kind = ENTRY_NICE, .less = 12};
+    assert_int_equal(effect_nice(&effect, 0), -12);
+    assert_int_equal(effect_nice(&effect, -15), -20);
+    journal_done(journal);
+    free(journal);
+    end(&scene);
+}
+
 static void test_nice(void **state)
 {
     struct problem problem = {""};
@@ -569,13 +599,14 @@ static void test_owners(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cpus),      cmocka_unit_test(test_heirs),
-        cmocka_unit_test(test_tend),      cmocka_unit_test(test_nice),
-        cmocka_unit_test(test_cgroup),    cmocka_unit_test(test_commands),
-        cmocka_unit_test(test_spared),    cmocka_unit_test(test_used_again),
-        cmocka_unit_test(test_guardian),  cmocka_unit_test(test_removed),
-        cmocka_unit_test(test_full),      cmocka_unit_test(test_both_killed),
-        cmocka_unit_test(test_two_loops), cmocka_unit_test(test_owners),
+        cmocka_unit_test(test_cpus),        cmocka_unit_test(test_heirs),
+        cmocka_unit_test(test_tend),        cmocka_unit_test(test_above),
+        cmocka_unit_test(test_nice),        cmocka_unit_test(test_cgroup),
+        cmocka_unit_test(test_commands),    cmocka_unit_test(test_spared),
+        cmocka_unit_test(test_used_again),  cmocka_unit_test(test_guardian),
+        cmocka_unit_test(test_removed),     cmocka_unit_test(test_full),
+        cmocka_unit_test(test_both_killed), cmocka_unit_test(test_two_loops),
+        cmocka_unit_test(test_owners),
     };
     char command[100];
 
