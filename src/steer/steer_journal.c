@@ -20,8 +20,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define JOURNAL_MOST (16u << 20) /* bytes */
-#define SUFFIX       ".journal"
+#define SUFFIX ".journal"
 
 /* ---- entries ---- */
 
@@ -297,7 +296,7 @@ static char *read_whole(int file, size_t *ret_size)
     struct stat status;
 
     if (fstat(file, &status) < 0 || !S_ISREG(status.st_mode) || status.st_uid != geteuid() ||
-        (status.st_mode & 077) != 0 || status.st_size > JOURNAL_MOST)
+        (status.st_mode & 077) != 0)
         return NULL;
     char *text = malloc((size_t)status.st_size + 1);
     ssize_t got = text == NULL ? -1 : pread(file, text, (size_t)status.st_size, 0);
@@ -485,7 +484,11 @@ static int look_at(struct looking *looking, const char *name)
         free(text);
         text = read_whole(file, &size);
     }
-    if (text != NULL)
+    if (text == NULL)
+        looking->left = problem_set(
+            looking->problem, -EACCES,
+            "%.250s/%.200s: no journal of yours that can be read: remove it", looking->path, name);
+    else
         result = left ? restore_left(looking, file, name, text, size)
                       : check_running(looking, text, size);
     free(text);

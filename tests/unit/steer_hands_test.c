@@ -589,6 +589,11 @@ static void test_owners(void **state)
     write_text("command", "#!/bin/sh\n", 0702);
     assert_int_equal(steer_policy_read(path, &policy, &problem), -EACCES);
     assert_non_null(strstr(problem.text, "/command: others may write it"));
+    write_text("dpm-steer/1-1.journal", "{}\n", 0644); /* is not passed over in silence */
+    assert_int_equal(steer_journal_undo(&restored, &problem), -EACCES);
+    assert_non_null(strstr(problem.text, "/1-1.journal: no journal of yours"));
+    snprintf(path, sizeof(path), "%s/dpm-steer/1-1.journal", folder);
+    unlink(path);
     snprintf(path, sizeof(path), "%s/dpm-steer", folder);
     chmod(path, 0750);
     assert_int_equal(steer_journal_undo(&restored, &problem), -EACCES);
