@@ -14,6 +14,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -555,7 +556,7 @@ void steer_act_text(const struct steer_policy *policy, const struct steer_act *a
 
 /* ---- files that others cannot change ---- */
 
-/* Whoever may write it may do what we may. */
+/* A user who may write it may do what we may. */
 static int check_owner(const char *file, const struct stat *status, struct problem *problem)
 {
     if (status->st_uid != geteuid() && status->st_uid != 0)
@@ -595,21 +596,50 @@ static int read_file(const char *file, char *text, size_t *ret_size, struct prob
     return result;
 }
 
+/* A user who may write a folder puts another file in its place, except where the sticky bit keeps the files of others. */
+static int check_folders(const char *file, struct problem *problem)
+{
+    char path[PATH_MAX];
+    struct stat status;
+    int result = 0;
+
+    for (const char *at = file; result == 0 && (at = strchr(at, '/')) != NULL; at++) {
+        snprintf(path, sizeof(path), "%.*s", at == file ? 1 : (int)(at - file), file);
+        if (stat(path, &status) < 0)
+            return problem_set(problem, -errno, "%.200s: %s", path, strerror(errno));
+        if ((status.st_mode & S_ISVTX) != 0)
+            status.st_mode &= ~(mode_t)(S_IWGRP | S_IWOTH);
+        result = check_owner(path, &status, problem);
+    }
+    return result;
+}
+
+/* As it is named, and where its links lead. */
+static int check_command(const char *file, struct problem *problem)
+{
+    char path[PATH_MAX];
+    struct stat status;
+
+    if (stat(file, &status) < 0)
+        return problem_set(problem, -errno, "%.200s: %s", file, strerror(errno));
+    if (access(file, X_OK) < 0 || realpath(file, path) == NULL)
+        return problem_set(problem, -errno, "%.200s: cannot be executed: %s", file,
+                           strerror(errno));
+    int result = check_owner(file, &status, problem);
+    if (result == 0)
+        result = check_folders(file, problem);
+    return result < 0 ? result : check_folders(path, problem);
+}
+
 static int check_commands(const struct steer_policy *policy, struct problem *problem)
 {
     struct problem why;
-    struct stat status;
 
     for (size_t i = 0; i < policy->act_count; i++) {
         const struct steer_act *act = &policy->acts[i];
         if (act->words == NULL)
             continue;
-        int result = stat(act->words[0], &status) < 0
-                         ? problem_set(&why, -errno, "%.200s: %s", act->words[0], strerror(errno))
-                     : access(act->words[0], X_OK) < 0
-                         ? problem_set(&why, -errno, "%.200s: cannot be executed: %s",
-                                       act->words[0], strerror(errno))
-                         : check_owner(act->words[0], &status, &why);
+        int result = check_command(act->words[0], &why);
         if (result < 0)
             return problem_set(problem, result, "%.150s:%u: %.300s", policy->file, act->line,
                                why.text);

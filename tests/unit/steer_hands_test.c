@@ -589,6 +589,12 @@ static void test_owners(void **state)
     write_text("command", "#!/bin/sh\n", 0702);
     assert_int_equal(steer_policy_read(path, &policy, &problem), -EACCES);
     assert_non_null(strstr(problem.text, "/command: others may write it"));
+    chmod(folder, 0770); /* the file could be another one by the time it runs */
+    write_text("command", "#!/bin/sh\n", 0700);
+    assert_int_equal(steer_policy_read(path, &policy, &problem), -EACCES);
+    snprintf(text, sizeof(text), "%s: others may write it", folder);
+    assert_non_null(strstr(problem.text, text));
+    chmod(folder, 0700);
     write_text("dpm-steer/1-1.journal", "{}\n", 0644); /* is not passed over in silence */
     assert_int_equal(steer_journal_undo(&restored, &problem), -EACCES);
     assert_non_null(strstr(problem.text, "/1-1.journal: no journal of yours"));
