@@ -14,6 +14,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <jansson.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -71,6 +72,16 @@ static void forget_words(struct reader *reader)
     reader->count = reader->at = 0;
 }
 
+/* The journal is JSON: what it cannot say could not be restored. */
+static bool is_utf8(const char *text, size_t size)
+{
+    json_t *string = json_stringn(text, size);
+    bool is = string != NULL;
+
+    json_decref(string);
+    return is;
+}
+
 /* A word in double quotes may have blanks, and '#'. */
 static int split(struct reader *reader, const char *at, const char *end)
 {
@@ -86,11 +97,11 @@ static int split(struct reader *reader, const char *at, const char *end)
         while (at < end && (quoted ? *at != '"' : !isblank((unsigned char)*at)))
             at++;
         if ((quoted && at == end) || at - begin > WORD_MOST ||
-            memchr(begin, '\0', (size_t)(at - begin)))
+            memchr(begin, '\0', (size_t)(at - begin)) || !is_utf8(begin, (size_t)(at - begin)))
             return problem_set(
                 reader->problem, -EINVAL, "%.200s:%u: %s", reader->file, reader->line,
                 quoted && at == end ? "a word begins with '\"' and has no other one at its end"
-                                    : "a word is too long, or has a NUL in it");
+                                    : "a word is too long, has a NUL in it, or is no UTF-8");
         result = add_word(reader, begin, (size_t)(at - begin));
         at += quoted;
     }

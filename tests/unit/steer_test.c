@@ -95,6 +95,8 @@ static void test_refused(void **state)
         {TWO "cpus of app load by x\n", "p:4: 'by': give nothing more"},
         {TWO "cpus of app load\ncpus of other app\n", "p:5: cpus: line 4 has this act"},
         {TWO "weight of app up to 2 in /a\nweight of load up to 2 in /a\n", "p:5: weight: line 4"},
+        {TWO "workers of app from 2 to 8 by /bin/w caf\xe9 {}\n",
+         "p:4: a word is too long, has a NUL"},
         {"window 5\n", "p:1: '5': give a time of 1s"},
         {"window 1ms\n", "p:1: '1ms': give a time of 1s"},
         {"group load is name \"x\n", "p:1: a word begins with '\"'"},
