@@ -371,6 +371,33 @@ static json_t *head_of(const char *text, size_t size)
     return end == NULL ? NULL : json_loadb(text, (size_t)(end - text), 0, NULL);
 }
 
+#define BOOT_SIZE 40
+
+/* Which run of the kernel this is; "": not known. */
+static void read_boot(char boot[BOOT_SIZE])
+{
+    FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
+
+    if (file == NULL || fgets(boot, BOOT_SIZE, file) == NULL)
+        boot[0] = '\0';
+    boot[strcspn(boot, "\n")] = '\0';
+    if (file != NULL)
+        fclose(file);
+}
+
+/* Whether the machine has started again since. Then no process, and no cgroup, is what it was. */
+static bool is_of_other_boot(const char *text, size_t size)
+{
+    json_t *head = head_of(text, size);
+    const char *other = json_string_value(json_object_get(head, "boot"));
+    char boot[BOOT_SIZE];
+
+    read_boot(boot);
+    bool is = other != NULL && strcmp(other, boot) != 0;
+    json_decref(head);
+    return is;
+}
+
 static int note_pid(pid_t pid, void *context)
 {
     return intern_add(context, (uint64_t)pid) < 0 ? -ENOMEM : 0;
@@ -488,6 +515,8 @@ static int look_at(struct looking *looking, const char *name)
         looking->left = problem_set(
             looking->problem, -EACCES,
             "%.250s/%.200s: no journal of yours that can be read: remove it", looking->path, name);
+    else if (is_of_other_boot(text, size))
+        unlinkat(looking->folder, name, 0);
     else
         result = left ? restore_left(looking, file, name, text, size)
                       : check_running(looking, text, size);
@@ -525,15 +554,18 @@ static int put_head(struct steer_journal *journal, const struct steer_policy *po
                                         [STEER_BY_UNIT] = "unit",
                                         [STEER_BY_PID] = "pid"};
     json_t *groups = json_array();
+    char boot[BOOT_SIZE];
 
+    read_boot(boot);
     for (size_t i = 0; i < policy->group_count; i++)
         for (size_t j = 0; j < policy->groups[i].word_count; j++) {
             const struct steer_word *word = &policy->groups[i].words[j];
             json_array_append_new(groups, json_sprintf("%s %s", kinds[word->by], word->text));
         }
     return put_line(journal,
-                    json_pack("{s:s, s:i, s:I, s:o}", "policy", policy->file, "pid", (int)getpid(),
-                              "start", (json_int_t)process_started(getpid()), "groups", groups),
+                    json_pack("{s:s, s:s, s:i, s:I, s:o}", "policy", policy->file, "boot", boot,
+                              "pid", (int)getpid(), "start", (json_int_t)process_started(getpid()),
+                              "groups", groups),
                     problem);
 }
 

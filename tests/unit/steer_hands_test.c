@@ -540,6 +540,31 @@ static void test_both_killed(void **state)
     end(&scene);
 }
 
+/* A journal from before the machine has started again: a cgroup of this name is another one. */
+static void test_other_boot(void **state)
+{
+    static const char *const boots[] = {"\"boot\":\"another\",", ""};
+    struct problem problem = {""};
+    char text[500], weight[64], path[200];
+    size_t restored;
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(boots); i++) {
+        write_text("cpu.weight", "300", 0600);
+        snprintf(text, sizeof(text),
+                 "{\"policy\":\"p\",%s\"pid\":5,\"start\":5,\"groups\":[]}\n"
+                 "{\"act\":0,\"file\":\"%s/cpu.weight\",\"value\":\"100\"}\n",
+                 boots[i], folder);
+        write_text("dpm-steer/5-5.journal", text, 0600);
+        assert_int_equal(steer_journal_undo(&restored, &problem), 0);
+        assert_int_equal(restored, i);
+        read_text("cpu.weight", weight);
+        assert_string_equal(weight, i == 0 ? "300" : "100");
+        snprintf(path, sizeof(path), "%s/dpm-steer/5-5.journal", folder);
+        assert_int_equal(access(path, F_OK), -1);
+    }
+}
+
 static void test_two_loops(void **state)
 {
     struct problem problem = {""};
@@ -616,8 +641,8 @@ int main(void)
         cmocka_unit_test(test_commands),    cmocka_unit_test(test_spared),
         cmocka_unit_test(test_used_again),  cmocka_unit_test(test_guardian),
         cmocka_unit_test(test_removed),     cmocka_unit_test(test_full),
-        cmocka_unit_test(test_both_killed), cmocka_unit_test(test_two_loops),
-        cmocka_unit_test(test_owners),
+        cmocka_unit_test(test_both_killed), cmocka_unit_test(test_other_boot),
+        cmocka_unit_test(test_two_loops),   cmocka_unit_test(test_owners),
     };
     char command[100];
 
