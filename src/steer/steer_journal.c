@@ -316,6 +316,9 @@ static int open_folder(char path[PATH_MAX], struct problem *problem)
     const char *runtime = getenv("XDG_RUNTIME_DIR");
     struct stat status;
 
+    /* All loops of root see each other, by sudo, from a login or a service; and a logout removes that of a login. */
+    if (geteuid() == 0 && runtime != NULL && strncmp(runtime, "/run/user/", 10) == 0)
+        runtime = NULL;
     if (runtime != NULL && runtime[0] == '/')
         snprintf(path, PATH_MAX, "%.3000s/dpm-steer", runtime);
     else if (geteuid() == 0)
