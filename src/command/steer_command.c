@@ -133,8 +133,9 @@ static int loop(struct steering *steering, struct problem *problem)
         if ((files[0].revents & POLLIN) != 0 && told_to_end(steering->signals))
             return 0;
         if ((files[1].revents & POLLIN) != 0)
-            return problem_set(problem, -ECHILD,
-                               "steer's guardian was killed: everything is restored; start again");
+            return problem_set(
+                problem, -ECHILD,
+                "steer's guardian was killed: steer ends, and restores; start it again");
         int result = live_feed_step(&steering->feed, problem);
         if (result > 0)
             result = take_slice(steering, problem);

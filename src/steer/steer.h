@@ -268,7 +268,7 @@ int steer_add(struct steer *steer, const struct steer_slice *slice, struct probl
  * A journal is a file in a folder of the user's, held under a lock by the loop and its guardian. What is to be restored is there,
  * on disk, before anything is changed:
  *
- *      {"policy": "/etc/web.steer", "pid": 4711, "start": 90210, "groups": ["name nginx"]}
+ *      {"policy": "/etc/web.steer", "boot": "5f0c...", "pid": 4711, "start": 90210, "groups": ["name nginx"]}
  *      {"act": 0, "file": "/sys/fs/cgroup/cpu/web/cpu.shares", "value": "1024"}
  *      {"restored": 1}                                              the first of them
  */

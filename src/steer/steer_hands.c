@@ -43,7 +43,7 @@ static bool is_effect(const struct in_effect *effect, const struct entry *now,
                       const struct entry *before)
 {
     return effect->kind == ENTRY_CPUS ? CPU_EQUAL(&effect->cpus, &now->cpus)
-                                      : now->nice == before->nice - effect->less;
+                                      : now->nice == effect_nice(effect, before->nice);
 }
 
 /* How it is before the act. A thread that came since has inherited the act, and what was before it. */
@@ -68,11 +68,10 @@ static int read_thread(const struct changing *changing, pid_t tid, struct entry 
 static int set_thread(const struct changing *changing, pid_t tid, const struct entry *entry)
 {
     const struct in_effect *effect = changing->effect;
-    int nice = entry->nice - effect->less;
 
     if (effect->kind == ENTRY_CPUS)
         return sched_setaffinity(tid, sizeof(effect->cpus), &effect->cpus) < 0 ? -errno : 0;
-    return setpriority(PRIO_PROCESS, (id_t)tid, nice < -20 ? -20 : nice) < 0 ? -errno : 0;
+    return setpriority(PRIO_PROCESS, (id_t)tid, effect_nice(effect, entry->nice)) < 0 ? -errno : 0;
 }
 
 static int change_thread(pid_t pid, pid_t tid, void *context)
@@ -92,10 +91,11 @@ static int change_thread(pid_t pid, pid_t tid, void *context)
         return 0;
     if (entry == NULL) {
         result = read_thread(changing, tid, &new);
-        if (result == 0)
-            result = journal_add(changing->journal, &new, changing->problem);
         if (result < 0)
-            return result == -ESRCH ? 0 : result;
+            return result == -ESRCH ? 0 : refuse(changing, result);
+        result = journal_add(changing->journal, &new, changing->problem);
+        if (result < 0)
+            return result;
         entry = &new;
     }
     result = set_thread(changing, tid, entry);
@@ -141,7 +141,9 @@ static int change_all(struct steer_journal *journal, uint32_t index, const struc
     for (size_t i = 0; result == 0 && i < members->count; i++) {
         if (!is_of_act(act, members->at[i].group))
             continue;
-        const struct entry *first = first_entry(journal, index);
+        const struct entry *first = journal_above(journal, index, members->at[i].pid);
+        if (first == NULL) /* its parent has ended */
+            first = first_entry(journal, index);
         const struct entry inherited = first == NULL ? (struct entry){0} : *first;
         struct changing changing = {.journal = journal,
                                     .act = index,

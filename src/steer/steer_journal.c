@@ -20,8 +20,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define JOURNAL_MOST (16u << 20) /* bytes */
-#define SUFFIX       ".journal"
+#define SUFFIX ".journal"
 
 /* ---- entries ---- */
 
@@ -105,13 +104,18 @@ static int put_line(struct steer_journal *journal, json_t *line, struct problem 
 {
     char *text = line == NULL ? NULL : json_dumps(line, JSON_COMPACT);
     size_t size = text == NULL ? 0 : strlen(text);
+    off_t before = lseek(journal->file, 0, SEEK_END);
     int result = text == NULL ? -ENOMEM : 0;
 
+    errno = 0;
     if (result == 0) {
         text[size++] = '\n'; /* in the place of its NUL */
         if (write(journal->file, text, size) != (ssize_t)size || fdatasync(journal->file) < 0)
-            result = errno == 0 ? -EIO : -errno;
+            result = errno == 0 ? -ENOSPC : -errno;
     }
+    if (result < 0 &&
+        before >= 0) /* a part of it would spoil the next line, and the numbers of all */
+        (void)!ftruncate(journal->file, before);
     free(text);
     json_decref(line);
     return result < 0 ? problem_set(problem, result, "%.300s: cannot be written: %s", journal->path,
@@ -130,7 +134,7 @@ static json_t *words_json(char *const *words)
 
 static json_t *entry_json(const struct entry *entry)
 {
-    char cpus[1024];
+    char cpus[CPUS_TEXT_SIZE];
 
     switch (entry->kind) {
     case ENTRY_FILE:
@@ -166,7 +170,7 @@ int journal_add(struct steer_journal *journal, struct entry *entry, struct probl
 int journal_note_effect(struct steer_journal *journal, uint32_t act, const struct in_effect *effect,
                         struct problem *problem)
 {
-    char cpus[1024];
+    char cpus[CPUS_TEXT_SIZE];
 
     steer_cpus_text(&effect->cpus, cpus, sizeof(cpus));
     json_t *line = effect->kind == ENTRY_CPUS
@@ -292,7 +296,7 @@ static char *read_whole(int file, size_t *ret_size)
     struct stat status;
 
     if (fstat(file, &status) < 0 || !S_ISREG(status.st_mode) || status.st_uid != geteuid() ||
-        (status.st_mode & 077) != 0 || status.st_size > JOURNAL_MOST)
+        (status.st_mode & 077) != 0)
         return NULL;
     char *text = malloc((size_t)status.st_size + 1);
     ssize_t got = text == NULL ? -1 : pread(file, text, (size_t)status.st_size, 0);
@@ -312,6 +316,9 @@ static int open_folder(char path[PATH_MAX], struct problem *problem)
     const char *runtime = getenv("XDG_RUNTIME_DIR");
     struct stat status;
 
+    /* All loops of root see each other, by sudo, from a login or a service; and a logout removes that of a login. */
+    if (geteuid() == 0 && runtime != NULL && strncmp(runtime, "/run/user/", 10) == 0)
+        runtime = NULL;
     if (runtime != NULL && runtime[0] == '/')
         snprintf(path, PATH_MAX, "%.3000s/dpm-steer", runtime);
     else if (geteuid() == 0)
@@ -365,6 +372,33 @@ static json_t *head_of(const char *text, size_t size)
     const char *end = memchr(text, '\n', size);
 
     return end == NULL ? NULL : json_loadb(text, (size_t)(end - text), 0, NULL);
+}
+
+#define BOOT_SIZE 40
+
+/* Which run of the kernel this is; "": not known. */
+static void read_boot(char boot[BOOT_SIZE])
+{
+    FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
+
+    if (file == NULL || fgets(boot, BOOT_SIZE, file) == NULL)
+        boot[0] = '\0';
+    boot[strcspn(boot, "\n")] = '\0';
+    if (file != NULL)
+        fclose(file);
+}
+
+/* Whether the machine has started again since. Then no process, and no cgroup, is what it was. */
+static bool is_of_other_boot(const char *text, size_t size)
+{
+    json_t *head = head_of(text, size);
+    const char *other = json_string_value(json_object_get(head, "boot"));
+    char boot[BOOT_SIZE];
+
+    read_boot(boot);
+    bool is = other != NULL && strcmp(other, boot) != 0;
+    json_decref(head);
+    return is;
 }
 
 static int note_pid(pid_t pid, void *context)
@@ -480,7 +514,13 @@ static int look_at(struct looking *looking, const char *name)
         free(text);
         text = read_whole(file, &size);
     }
-    if (text != NULL)
+    if (text == NULL)
+        looking->left = problem_set(
+            looking->problem, -EACCES,
+            "%.250s/%.200s: no journal of yours that can be read: remove it", looking->path, name);
+    else if (is_of_other_boot(text, size))
+        unlinkat(looking->folder, name, 0);
+    else
         result = left ? restore_left(looking, file, name, text, size)
                       : check_running(looking, text, size);
     free(text);
@@ -517,15 +557,18 @@ static int put_head(struct steer_journal *journal, const struct steer_policy *po
                                         [STEER_BY_UNIT] = "unit",
                                         [STEER_BY_PID] = "pid"};
     json_t *groups = json_array();
+    char boot[BOOT_SIZE];
 
+    read_boot(boot);
     for (size_t i = 0; i < policy->group_count; i++)
         for (size_t j = 0; j < policy->groups[i].word_count; j++) {
             const struct steer_word *word = &policy->groups[i].words[j];
             json_array_append_new(groups, json_sprintf("%s %s", kinds[word->by], word->text));
         }
     return put_line(journal,
-                    json_pack("{s:s, s:i, s:I, s:o}", "policy", policy->file, "pid", (int)getpid(),
-                              "start", (json_int_t)process_started(getpid()), "groups", groups),
+                    json_pack("{s:s, s:s, s:i, s:I, s:o}", "policy", policy->file, "boot", boot,
+                              "pid", (int)getpid(), "start", (json_int_t)process_started(getpid()),
+                              "groups", groups),
                     problem);
 }
 

@@ -229,16 +229,32 @@ static bool choose(struct steer *steer, size_t *ret_act, struct steer_candidate 
     return any;
 }
 
+/* How many acts are left alone, whatever they promise. */
+static unsigned left_alone(const struct steer *steer)
+{
+    unsigned count = 0;
+
+    for (size_t i = 0; i < steer->policy->act_count; i++)
+        count += steer->acts[i].free_at > steer->time;
+    return count;
+}
+
 static void say_nothing_to_do(struct steer *steer)
 {
+    unsigned alone = left_alone(steer);
+
     if (steer->said_nothing)
         return;
     steer->said_nothing = true;
     steer->trial = (struct steer_decision){.number = steer->number,
                                            .before = steer_goal(steer->policy, &steer->before.sum),
                                            .after = NAN,
-                                           .noise = noise_within(&steer->before),
-                                           .reason = "no act promises more than the noise, or 5%"};
+                                           .noise = noise_within(&steer->before)};
+    snprintf(steer->trial.reason, sizeof(steer->trial.reason),
+             alone == 0
+                 ? "no act promises more than the noise, or 5%%"
+                 : "no other act promises more than the noise, or 5%%; left alone for now: %u",
+             alone);
     decide(steer, STEER_NOTHING);
 }
 

@@ -14,6 +14,8 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <jansson.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,6 +72,16 @@ static void forget_words(struct reader *reader)
     reader->count = reader->at = 0;
 }
 
+/* The journal is JSON: what it cannot say could not be restored. */
+static bool is_utf8(const char *text, size_t size)
+{
+    json_t *string = json_stringn(text, size);
+    bool is = string != NULL;
+
+    json_decref(string);
+    return is;
+}
+
 /* A word in double quotes may have blanks, and '#'. */
 static int split(struct reader *reader, const char *at, const char *end)
 {
@@ -85,11 +97,11 @@ static int split(struct reader *reader, const char *at, const char *end)
         while (at < end && (quoted ? *at != '"' : !isblank((unsigned char)*at)))
             at++;
         if ((quoted && at == end) || at - begin > WORD_MOST ||
-            memchr(begin, '\0', (size_t)(at - begin)))
+            memchr(begin, '\0', (size_t)(at - begin)) || !is_utf8(begin, (size_t)(at - begin)))
             return problem_set(
                 reader->problem, -EINVAL, "%.200s:%u: %s", reader->file, reader->line,
                 quoted && at == end ? "a word begins with '\"' and has no other one at its end"
-                                    : "a word is too long, or has a NUL in it");
+                                    : "a word is too long, has a NUL in it, or is no UTF-8");
         result = add_word(reader, begin, (size_t)(at - begin));
         at += quoted;
     }
@@ -376,6 +388,27 @@ static int read_workers(struct reader *reader, struct steer_act *act)
     return result < 0 ? result : read_command(reader, act);
 }
 
+/* Two acts of a kind on the same processes would each take what the other has made for what was before. */
+static int check_alone(const struct reader *reader)
+{
+    const struct steer_policy *policy = reader->policy;
+    const struct steer_act *last = &policy->acts[policy->act_count - 1];
+
+    for (const struct steer_act *act = policy->acts; act < last; act++) {
+        bool shared = act->kind == last->kind && act->cgroup != NULL && last->cgroup != NULL &&
+                      strcmp(act->cgroup, last->cgroup) == 0;
+        for (size_t i = 0; act->kind == last->kind && i < act->group_count; i++)
+            for (size_t j = 0; j < last->group_count; j++)
+                shared |= act->groups[i] == last->groups[j];
+        if (shared)
+            return problem_set(reader->problem, -EINVAL,
+                               "%.200s:%u: %s: line %u has this act for the same processes: name "
+                               "each group in one of them",
+                               reader->file, reader->line, kinds_of_acts[act->kind], act->line);
+    }
+    return 0;
+}
+
 static int read_act(struct reader *reader, enum steer_act_kind kind)
 {
     struct steer_policy *policy = reader->policy;
@@ -388,12 +421,12 @@ static int read_act(struct reader *reader, enum steer_act_kind kind)
         return no_memory(reader);
     struct steer_act *act = &policy->acts[policy->act_count++];
     *act = (struct steer_act){.kind = kind, .line = reader->line};
-    if (kind == STEER_WEIGHT)
-        return read_weight(reader, act);
-    if (kind == STEER_WORKERS)
-        return read_workers(reader, act);
-    int result = read_groups(reader, act, kind == STEER_SHARES ? 2 : 1);
-    return result < 0 || kind == STEER_CPUS ? result : read_command(reader, act);
+    int result = kind == STEER_WEIGHT    ? read_weight(reader, act)
+                 : kind == STEER_WORKERS ? read_workers(reader, act)
+                                         : read_groups(reader, act, kind == STEER_SHARES ? 2 : 1);
+    if (result == 0 && kind == STEER_SHARES)
+        result = read_command(reader, act);
+    return result < 0 ? result : check_alone(reader);
 }
 
 /* ---- times ---- */
@@ -534,7 +567,7 @@ void steer_act_text(const struct steer_policy *policy, const struct steer_act *a
 
 /* ---- files that others cannot change ---- */
 
-/* Whoever may write it may do what we may. */
+/* A user who may write it may do what we may. */
 static int check_owner(const char *file, const struct stat *status, struct problem *problem)
 {
     if (status->st_uid != geteuid() && status->st_uid != 0)
@@ -574,21 +607,50 @@ static int read_file(const char *file, char *text, size_t *ret_size, struct prob
     return result;
 }
 
+/* A user who may write a folder puts another file in its place, except where the sticky bit keeps the files of others. */
+static int check_folders(const char *file, struct problem *problem)
+{
+    char path[PATH_MAX];
+    struct stat status;
+    int result = 0;
+
+    for (const char *at = file; result == 0 && (at = strchr(at, '/')) != NULL; at++) {
+        snprintf(path, sizeof(path), "%.*s", at == file ? 1 : (int)(at - file), file);
+        if (stat(path, &status) < 0)
+            return problem_set(problem, -errno, "%.200s: %s", path, strerror(errno));
+        if ((status.st_mode & S_ISVTX) != 0)
+            status.st_mode &= ~(mode_t)(S_IWGRP | S_IWOTH);
+        result = check_owner(path, &status, problem);
+    }
+    return result;
+}
+
+/* As it is named, and where its links lead. */
+static int check_command(const char *file, struct problem *problem)
+{
+    char path[PATH_MAX];
+    struct stat status;
+
+    if (stat(file, &status) < 0)
+        return problem_set(problem, -errno, "%.200s: %s", file, strerror(errno));
+    if (access(file, X_OK) < 0 || realpath(file, path) == NULL)
+        return problem_set(problem, -errno, "%.200s: cannot be executed: %s", file,
+                           strerror(errno));
+    int result = check_owner(file, &status, problem);
+    if (result == 0)
+        result = check_folders(file, problem);
+    return result < 0 ? result : check_folders(path, problem);
+}
+
 static int check_commands(const struct steer_policy *policy, struct problem *problem)
 {
     struct problem why;
-    struct stat status;
 
     for (size_t i = 0; i < policy->act_count; i++) {
         const struct steer_act *act = &policy->acts[i];
         if (act->words == NULL)
             continue;
-        int result = stat(act->words[0], &status) < 0
-                         ? problem_set(&why, -errno, "%.200s: %s", act->words[0], strerror(errno))
-                     : access(act->words[0], X_OK) < 0
-                         ? problem_set(&why, -errno, "%.200s: cannot be executed: %s",
-                                       act->words[0], strerror(errno))
-                         : check_owner(act->words[0], &status, &why);
+        int result = check_command(act->words[0], &why);
         if (result < 0)
             return problem_set(problem, result, "%.150s:%u: %.300s", policy->file, act->line,
                                why.text);

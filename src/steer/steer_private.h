@@ -35,6 +35,8 @@ struct in_effect {
     int less; /* by how much nice values are smaller than before */
 };
 
+#define CPUS_TEXT_SIZE (5 * CPU_SETSIZE + 1) /* "1023," ... */
+
 struct steer_journal {
     char path[PATH_MAX];
     int file;
@@ -73,6 +75,12 @@ void journal_done(struct steer_journal *journal);
 /* Restores entries, the latest first. What has gone counts as restored. Returns the first error. */
 int journal_restore(struct steer_journal *journal, uint32_t act, size_t *ret_restored,
                     struct problem *problem);
+
+/* The entry of the first thread of a process, or else of an ancestor; NULL: there is none. */
+const struct entry *journal_above(const struct steer_journal *journal, uint32_t act, pid_t pid);
+
+/* The nice value of a thread that had this one before. */
+int effect_nice(const struct in_effect *effect, int before);
 
 /* Start of a thread; 0: it has gone. */
 uint64_t thread_started(pid_t pid, pid_t tid);

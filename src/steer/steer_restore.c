@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,6 +55,11 @@ int thread_each(pid_t pid, int (*found)(pid_t pid, pid_t tid, void *context), vo
     return result < 0 ? result : 0;
 }
 
+int effect_nice(const struct in_effect *effect, int before)
+{
+    return before - effect->less < -20 ? -20 : before - effect->less;
+}
+
 /* Whether a thread is what the act has made it. */
 static bool has_effect(pid_t tid, const struct in_effect *effect, const struct entry *parent)
 {
@@ -61,7 +67,7 @@ static bool has_effect(pid_t tid, const struct in_effect *effect, const struct e
 
     if (effect->kind == ENTRY_CPUS)
         return sched_getaffinity(tid, sizeof(cpus), &cpus) == 0 && CPU_EQUAL(&cpus, &effect->cpus);
-    return getpriority(PRIO_PROCESS, (id_t)tid) == parent->nice - effect->less;
+    return getpriority(PRIO_PROCESS, (id_t)tid) == effect_nice(effect, parent->nice);
 }
 
 static int set_thread(pid_t tid, const struct entry *entry)
@@ -109,8 +115,7 @@ static int restore_heir(pid_t pid, pid_t tid, void *context)
     return 0;
 }
 
-/* The entry of the first thread of a process, or of an ancestor of it. */
-static const struct entry *entry_above(const struct steer_journal *journal, uint32_t act, pid_t pid)
+const struct entry *journal_above(const struct steer_journal *journal, uint32_t act, pid_t pid)
 {
     for (unsigned i = 0; pid > 1 && i < ANCESTORS_MOST; i++, pid = process_parent(pid)) {
         const struct entry *entry = journal_thread(journal, act, pid, thread_started(pid, pid));
@@ -128,7 +133,7 @@ struct heirs_of {
 static int look_at(pid_t pid, void *context)
 {
     const struct heirs_of *of = context;
-    struct heirs heirs = {of->journal, entry_above(of->journal, of->act, pid)};
+    struct heirs heirs = {of->journal, journal_above(of->journal, of->act, pid)};
 
     return heirs.parent == NULL ? 0 : thread_each(pid, restore_heir, &heirs);
 }
@@ -162,10 +167,14 @@ void steer_prefer_loop(void)
     (void)setpriority(PRIO_PROCESS, 0, LOOP_NICE);
 }
 
-/* In the command's process: it may start what runs for long. */
+/* In the command's process: it may start what runs for long, which must not ignore what the guardian ignores. */
 static int settle_command(void *context)
 {
+    static const int usual[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGTTOU};
+
     (void)context;
+    for (size_t i = 0; i < ARRAY_SIZE(usual); i++)
+        signal(usual[i], SIG_DFL);
     (void)setpriority(PRIO_PROCESS, 0, own_nice);
     return 0;
 }
@@ -179,6 +188,8 @@ int command_run(char *const *words, struct problem *problem)
                                            .files = files,
                                            .own_session = true,
                                            .signal_mask = &none,
+                                           .death_signal =
+                                               SIGKILL, /* or it disturbs the way back */
                                            .prepare = settle_command};
     struct launched launched;
     struct problem why = {""};

@@ -145,7 +145,7 @@ kill -9 "$guardian"
 wait $steer
 check_equal "kill -9 of the guardian: the loop ends" 1 $?
 check "... restores" stands_at 1
-check "... and says why" grep -q "^dpm: steer's guardian was killed: everything is restored" err
+check "... and says why" grep -q "^dpm: steer's guardian was killed: steer ends, and restores" err
 
 steering
 check "and once more" wait_for 120 stands_at 4

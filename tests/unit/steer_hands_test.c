@@ -243,6 +243,36 @@ static void test_tend(void **state)
     end(&scene);
 }
 
+/* What a new thread had before is what its own process had, not another one of the act. */
+static void test_above(void **state)
+{
+    struct steer_journal *journal = calloc(1, sizeof(*journal));
+    struct scene scene;
+    char text[600];
+    (void)state;
+
+    assert_non_null(journal);
+    begin(&scene, "cpus of app more\n");
+    journal->file = -1;
+    unsigned long long target = process_started(scene.target), child = process_started(scene.child);
+    snprintf(
+        text, sizeof(text),
+        "{\"act\":0,\"pid\":%d,\"start\":%llu,\"tid\":%d,\"tid_start\":%llu,\"cpus\":\"0\"}\n"
+        "{\"act\":0,\"pid\":%d,\"start\":%llu,\"tid\":%d,\"tid_start\":%llu,\"cpus\":\"0-1\"}\n",
+        scene.target, target, scene.target, target, scene.child, child, scene.child, child);
+    assert_int_equal(journal_parse(journal, text, strlen(text)), 0);
+    assert_int_equal(journal_above(journal, 0, scene.child)->pid, scene.child);
+    journal->entries[1].restored = true;
+    assert_int_equal(journal_above(journal, 0, scene.child)->pid, scene.target);
+    assert_null(journal_above(journal, 1, scene.child));
+    const struct in_effect effect = {.kind = ENTRY_NICE, .less = 12};
+    assert_int_equal(effect_nice(&effect, 0), -12);
+    assert_int_equal(effect_nice(&effect, -15), -20);
+    journal_done(journal);
+    free(journal);
+    end(&scene);
+}
+
 static void test_nice(void **state)
 {
     struct problem problem = {""};
@@ -275,8 +305,8 @@ static void test_cgroup(void **state)
     (void)state;
 
     write_text("cpu.weight", "150\n", 0600);
-    snprintf(acts, sizeof(acts), "weight of app up to 16 in %s\nweight of app up to 2 in %s/none\n",
-             folder, folder);
+    snprintf(acts, sizeof(acts),
+             "weight of app up to 16 in %s\nweight of more up to 2 in %s/none\n", folder, folder);
     begin(&scene, acts);
     open_journal(&scene);
     assert_int_equal(act(&scene, 0, 4, &problem), 0);
@@ -304,19 +334,23 @@ static void test_commands(void **state)
     (void)state;
 
     write_text("note",
-               "#!/bin/sh\nfile=$1\nshift\necho \"$#:$*\" > \"$file\"\nnice > \"$file.nice\"\n[ "
-               "\"$2\" != 7 ]\n",
+               "#!/bin/sh\nfile=$1\nshift\necho \"$#:$*\" > \"$file\"\nnice > \"$file.nice\"\n"
+               "sed -n 's/^SigIgn:.//p' /proc/self/status > \"$file.ignored\"\n[ \"$2\" != 7 ]\n",
                0700);
     snprintf(acts, sizeof(acts),
              "workers of app from 2 to 8 by %s/note %s/workers \"; rm\" {}\nshares of app more by "
              "%s/note %s/shares {} $HOME\n",
              folder, folder, folder, folder);
     begin(&scene, acts);
-    steer_prefer_loop(); /* which commands do not inherit */
+    steer_prefer_loop();      /* which commands do not inherit */
+    signal(SIGTERM, SIG_IGN); /* as the guardian does: what a command starts must not */
     open_journal(&scene);
     assert_int_equal(act(&scene, 0, 4, &problem), 0);
+    signal(SIGTERM, SIG_DFL);
     read_text("workers", text);
     assert_string_equal(text, "2:; rm 4");
+    read_text("workers.ignored", text);
+    assert_true(strlen(text) == 16 && (strtoull(text, NULL, 16) & 1ull << (SIGTERM - 1)) == 0);
     read_text("workers.nice", text);
     assert_int_equal(strtol(text, NULL, 10), nice_before);
     (void)setpriority(PRIO_PROCESS, 0, nice_before);
@@ -439,6 +473,50 @@ static void test_guardian(void **state)
     end(&scene);
 }
 
+/* A logout removes the folder while the loop runs on. */
+static void test_removed(void **state)
+{
+    struct scene scene;
+    char command[200];
+    (void)state;
+
+    begin(&scene, "cpus of app more\n");
+    struct loop loop = start_loop(&scene);
+    snprintf(command, sizeof(command), "rm %s/dpm-steer/*.journal", folder);
+    assert_int_equal(system(command), 0);
+    kill_and_reap(loop.pid);
+    assert_true(becomes_free(&scene));
+    end(&scene);
+}
+
+/* A disk that is full takes a part of a line. */
+static void test_full(void **state)
+{
+    struct problem problem = {""};
+    struct rlimit before, limit;
+    struct scene scene;
+    struct stat status;
+    (void)state;
+
+    begin(&scene, "cpus of app more\n");
+    open_journal(&scene);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    limit = before;
+    limit.rlim_cur = (rlim_t)scene.journal->head + 40;
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    assert_true(act(&scene, 0, 1, &problem) < 0);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_non_null(strstr(problem.text, ".journal: cannot be written"));
+    assert_int_equal(fstat(scene.journal->file, &status), 0);
+    assert_true(status.st_size <= scene.journal->head + 40);
+    assert_true(is_free(&scene, scene.target) && is_free(&scene, scene.child));
+    char text[500] = "";
+    assert_true(pread(scene.journal->file, text, sizeof(text) - 1, 0) == status.st_size);
+    assert_int_equal(text[status.st_size - 1], '\n');
+    end(&scene);
+}
+
 static void test_both_killed(void **state)
 {
     struct problem problem = {""};
@@ -460,6 +538,31 @@ static void test_both_killed(void **state)
     open_journal(&scene); /* the next start does it, too */
     assert_true(is_free(&scene, scene.target) && is_free(&scene, scene.child));
     end(&scene);
+}
+
+/* A journal from before the machine has started again: a cgroup of this name is another one. */
+static void test_other_boot(void **state)
+{
+    static const char *const boots[] = {"\"boot\":\"another\",", ""};
+    struct problem problem = {""};
+    char text[500], weight[64], path[200];
+    size_t restored;
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(boots); i++) {
+        write_text("cpu.weight", "300", 0600);
+        snprintf(text, sizeof(text),
+                 "{\"policy\":\"p\",%s\"pid\":5,\"start\":5,\"groups\":[]}\n"
+                 "{\"act\":0,\"file\":\"%s/cpu.weight\",\"value\":\"100\"}\n",
+                 boots[i], folder);
+        write_text("dpm-steer/5-5.journal", text, 0600);
+        assert_int_equal(steer_journal_undo(&restored, &problem), 0);
+        assert_int_equal(restored, i);
+        read_text("cpu.weight", weight);
+        assert_string_equal(weight, i == 0 ? "300" : "100");
+        snprintf(path, sizeof(path), "%s/dpm-steer/5-5.journal", folder);
+        assert_int_equal(access(path, F_OK), -1);
+    }
 }
 
 static void test_two_loops(void **state)
@@ -511,6 +614,26 @@ static void test_owners(void **state)
     write_text("command", "#!/bin/sh\n", 0702);
     assert_int_equal(steer_policy_read(path, &policy, &problem), -EACCES);
     assert_non_null(strstr(problem.text, "/command: others may write it"));
+    chmod(folder, 0770); /* the file could be another one by the time it runs */
+    write_text("command", "#!/bin/sh\n", 0700);
+    assert_int_equal(steer_policy_read(path, &policy, &problem), -EACCES);
+    snprintf(text, sizeof(text), "%s: others may write it", folder);
+    assert_non_null(strstr(problem.text, text));
+    chmod(folder, 0700);
+    if (geteuid() == 0) { /* root's loops are all in one folder */
+        struct scene scene;
+        setenv("XDG_RUNTIME_DIR", "/run/user/0", 1);
+        begin(&scene, "cpus of app\n");
+        open_journal(&scene);
+        setenv("XDG_RUNTIME_DIR", folder, 1);
+        assert_int_equal(strncmp(scene.journal->path, "/run/dpm-steer/", 15), 0);
+        end(&scene);
+    }
+    write_text("dpm-steer/1-1.journal", "{}\n", 0644); /* is not passed over in silence */
+    assert_int_equal(steer_journal_undo(&restored, &problem), -EACCES);
+    assert_non_null(strstr(problem.text, "/1-1.journal: no journal of yours"));
+    snprintf(path, sizeof(path), "%s/dpm-steer/1-1.journal", folder);
+    unlink(path);
     snprintf(path, sizeof(path), "%s/dpm-steer", folder);
     chmod(path, 0750);
     assert_int_equal(steer_journal_undo(&restored, &problem), -EACCES);
@@ -521,12 +644,14 @@ static void test_owners(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cpus),      cmocka_unit_test(test_heirs),
-        cmocka_unit_test(test_tend),      cmocka_unit_test(test_nice),
-        cmocka_unit_test(test_cgroup),    cmocka_unit_test(test_commands),
-        cmocka_unit_test(test_spared),    cmocka_unit_test(test_used_again),
-        cmocka_unit_test(test_guardian),  cmocka_unit_test(test_both_killed),
-        cmocka_unit_test(test_two_loops), cmocka_unit_test(test_owners),
+        cmocka_unit_test(test_cpus),        cmocka_unit_test(test_heirs),
+        cmocka_unit_test(test_tend),        cmocka_unit_test(test_above),
+        cmocka_unit_test(test_nice),        cmocka_unit_test(test_cgroup),
+        cmocka_unit_test(test_commands),    cmocka_unit_test(test_spared),
+        cmocka_unit_test(test_used_again),  cmocka_unit_test(test_guardian),
+        cmocka_unit_test(test_removed),     cmocka_unit_test(test_full),
+        cmocka_unit_test(test_both_killed), cmocka_unit_test(test_other_boot),
+        cmocka_unit_test(test_two_loops),   cmocka_unit_test(test_owners),
     };
     char command[100];
 

@@ -43,7 +43,7 @@ static void test_policy(void **state)
         parse("# a comment\ngroup load is name wrk name \"a b\" cgroup /x unit y pid 12 # more\n"
               "group app is name gunicorn\n\ngoal latency p99 of load\nwindow 2m\nsettle 0s\nlimit "
               "500ms\n"
-              "cpus of load app\nweight of app up to 16 in /sys/fs/cgroup/cpu/a\nweight of app "
+              "cpus of load app\nweight of app up to 16 in /sys/fs/cgroup/cpu/a\nweight of "
               "load up to 2\n"
               "workers of app from 2 to 8 by /bin/w -n {} app\nshares of app load by /bin/s {}");
     char text[STEER_TEXT_SIZE];
@@ -93,6 +93,10 @@ static void test_refused(void **state)
         {TWO "weight of app up to 1\n", "p:4: '1': give a number from 2 to 64"},
         {TWO "weight of app up to 2 in /a/../b\n", "p:4: '/a/../b': give the full path"},
         {TWO "cpus of app load by x\n", "p:4: 'by': give nothing more"},
+        {TWO "cpus of app load\ncpus of other app\n", "p:5: cpus: line 4 has this act"},
+        {TWO "weight of app up to 2 in /a\nweight of load up to 2 in /a\n", "p:5: weight: line 4"},
+        {TWO "workers of app from 2 to 8 by /bin/w caf\xe9 {}\n",
+         "p:4: a word is too long, has a NUL"},
         {"window 5\n", "p:1: '5': give a time of 1s"},
         {"window 1ms\n", "p:1: '1ms': give a time of 1s"},
         {"group load is name \"x\n", "p:1: a word begins with '\"'"},
@@ -272,6 +276,7 @@ static void test_pool(void **state)
     assert_true(fabs(scene.last.measured - 2.8) < 0.01);
     assert_true(scene.last.measured > scene.last.noise);
     tell(&scene, "60 load.asked=380 app.requests=380 app.busy=7.6 app.cpu=0.8 cpus=1");
+    assert_string_equal(scene.last.reason, "no act promises more than the noise, or 5%");
     end(&scene, "try workers of app: 2 -> 8; kept; nothing");
 }
 
@@ -304,6 +309,9 @@ static void test_undone(void **state)
     assert_int_equal(scene.acts, 2);
     tell(&scene, "31 " FULL); /* it is left alone for twice the limit, window and settling: 32 s */
     assert_string_equal(scene.decided, "try workers of app: 2 -> 8; undone; nothing");
+    /* it promises as much as before */
+    assert_non_null(strstr(scene.last.reason, "no other act promises more"));
+    assert_non_null(strstr(scene.last.reason, "; left alone for now: 1"));
     tell(&scene, "5 " FULL);
     tell(&scene, "11 " FULL);
     assert_int_equal(scene.acts, 4);
