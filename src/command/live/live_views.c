@@ -6,6 +6,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
@@ -13,6 +14,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -22,6 +24,7 @@
 #define ASK_LEAST     50000000u
 #define PATIENCE      3000000000u /* ns */
 #define ENDED_SHOWN   60          /* intervals, then a monitor that has ended is forgotten */
+#define BEGINS_MOST   10          /* seconds from its socket until it listens there */
 
 struct monitor_seen {
     int socket; /* negative: it is gone */
@@ -158,6 +161,16 @@ static bool is_known(const struct live_views *views, const char *name)
     return false;
 }
 
+/* Whether a monitor that was killed has left it there: one that begins now is not ready yet, and other files are not ours. */
+static bool is_left_over(int folder, const char *name)
+{
+    struct stat status;
+
+    return fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+           (S_ISSOCK(status.st_mode) || S_ISLNK(status.st_mode)) && status.st_uid == geteuid() &&
+           clock_now(CLOCK_REALTIME) / 1000000000u > (uint64_t)status.st_mtime + BEGINS_MOST;
+}
+
 static void look(struct live_views *views)
 {
     char folder[PATH_MAX], path[PATH_MAX];
@@ -169,8 +182,9 @@ static void look(struct live_views *views)
             snprintf(path, sizeof(path), "%.*s/%.255s", PATH_MAX - 300, folder, entry->d_name) < 0)
             continue;
         int result = add(views, path, entry->d_name);
-        if (result == -ECONNREFUSED || result == -ENOENT) /* it was killed */
-            unlink(path);
+        if ((result == -ECONNREFUSED || result == -ENOENT) &&
+            is_left_over(dirfd(list), entry->d_name))
+            (void)unlinkat(dirfd(list), entry->d_name, 0);
     }
     if (list != NULL)
         closedir(list);
