@@ -142,11 +142,12 @@ while True:
     one, _ = listener.accept()
     one.recv(4096)
     one.sendall(b'{"id":1,"result":{"time":1,"views":[{"view":"<b>"}]}}\n')
+    print("closed" if one.recv(4096) == b"" else "asked again", flush=True)
 END
 python3 hostile.py "$(dirname "$own")/666" > hostile.out &
 hostile=$!
 wait_for 60 grep -q ready hostile.out
-sleep 2
+check "another program listens there: dpm live reads its answer, and asks no more" wait_for 60 grep -qx closed hostile.out
 check "what another program answers there is not shown" sh -c 'curl -sf -b cookies "$1/snapshot.json" | jq -e ".views | map(.views[].view) | index(\"<b>\") == null"' sh "$site"
 kill $hostile
 wait $hostile
