@@ -149,6 +149,8 @@ hostile=$!
 wait_for 60 grep -q ready hostile.out
 check "another program listens there: dpm live reads its answer, and asks no more" wait_for 60 grep -qx closed hostile.out
 check "what another program answers there is not shown" sh -c 'curl -sf -b cookies "$1/snapshot.json" | jq -e ".views | map(.views[].view) | index(\"<b>\") == null"' sh "$site"
+check "... but that it is not understood" wait_for 60 sh -c 'curl -sf -b cookies "$1/snapshot.json" | jq -e ".views | map(select(.monitor == \"666\")) |
+    .[0].unanswered | startswith(\"another version\")"' sh "$site"
 kill $hostile
 wait $hostile
 check "... the other monitor's views are" wait_for 60 shows '.state == "inactive"'
