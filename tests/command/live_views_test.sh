@@ -91,7 +91,9 @@ order '- 100'
 check "... and inactive when it is short" wait_for 60 shows '.state == "inactive" and .times == 3'
 check "CORRECT and WITHIN were kept" wait_for 60 sh -c 'curl -sf -b cookies "$1/snapshot.json" | jq -e ".views[0].views[0] |
     .correct_is == \"kept\" and .notifications.late == 0 and .notifications.queued == 3"' sh "$site"
-curl -s -m 2 -b cookies -N "$site/events" > events || :
+snapshot
+latest=$(jq .time.number snapshot.json)
+curl -s -m 60 -b cookies -N "$site/events" | sed "/^id: $latest\$/,/^\$/{/^\$/q}" > events
 sed -n 's/^data: \(.*"time".*\)/\1/p' events > snapshots
 changes=$(jq -s -r '[.[].views[0].changes[] | select(.view == "Full" and .change == "active")] |
     "\(length) \([.[] | select(.notified)] | length)"' snapshots)
