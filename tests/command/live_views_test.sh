@@ -157,6 +157,35 @@ kill $hostile
 wait $hostile
 check "... the other monitor's views are" wait_for 60 shows '.state == "inactive"'
 
+# ---- a monitor with too many connections ----
+
+cat > many.py << 'END'
+import socket, sys
+path, many = sys.argv[1], []
+while True: # those after the last that is taken are ended at once
+    one = socket.socket(socket.AF_UNIX)
+    one.connect(path)
+    one.sendall(b'{"id":1,"method":"counts"}\n')
+    many.append(one)
+    try:
+        answer = one.recv(65536)
+    except ConnectionResetError:
+        answer = b""
+    if answer == b"":
+        break
+print("full", flush=True)
+sys.stdin.read()
+END
+mkfifo held
+python3 many.py "$own" < held > many.out &
+many=$!
+exec 8> held
+check "a monitor takes so many connections, and no more" wait_for 60 grep -qx full many.out
+COLUMNS=100 "$dpm" top --view views --monitor "$own" --interval 200ms -n 5 --pid $program > many.top 2> many.err
+check "... which is not taken for its end" grep -q 'the monitor ended the connection' many.top
+exec 8>&-
+wait $many
+
 # ---- the end of the monitor ----
 
 kill -9 $monitor

@@ -33,7 +33,7 @@ struct monitor_seen {
     struct strips *strips;
     char *line; /* of its answer, as far as it has come */
     size_t size, capacity;
-    bool is_asked;
+    bool is_asked, has_answered;
     uint64_t asked; /* CLOCK_MONOTONIC */
     unsigned gone;  /* intervals since it is gone */
 };
@@ -201,6 +201,14 @@ static void lose(struct monitor_seen *seen, const char *why)
     strips_lose(seen->strips, why);
 }
 
+/* A monitor takes no more than a few connections: it ends the next ones at once. */
+static void lose_connection(struct monitor_seen *seen)
+{
+    lose(seen, seen->has_answered
+                   ? "the monitor has ended"
+                   : "the monitor ended the connection: it has ended, or has too many");
+}
+
 static void ask(struct monitor_seen *seen)
 {
     char text[96];
@@ -209,7 +217,7 @@ static void ask(struct monitor_seen *seen)
                         strips_last(seen->strips));
 
     if (send(seen->socket, text, (size_t)size, MSG_NOSIGNAL | MSG_DONTWAIT) != size) {
-        lose(seen, "the monitor has ended");
+        lose_connection(seen);
         return;
     }
     seen->is_asked = true;
@@ -228,7 +236,9 @@ static void take_lines(struct monitor_seen *seen)
         seen->is_asked = false;
         if (result < 0)
             lose(seen, "another version of dpm: its answer is not understood");
-        else if (result > 0)
+        else
+            seen->has_answered = true;
+        if (result > 0)
             ask(seen);
     }
 }
@@ -242,7 +252,7 @@ static void receive(struct monitor_seen *seen)
     if (got < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     if (got <= 0) {
-        lose(seen, "the monitor has ended");
+        lose_connection(seen);
         return;
     }
     seen->size += (size_t)got;
