@@ -165,13 +165,12 @@ path, many = sys.argv[1], []
 while True: # those after the last that is taken are ended at once
     one = socket.socket(socket.AF_UNIX)
     one.connect(path)
-    one.sendall(b'{"id":1,"method":"counts"}\n')
     many.append(one)
     try:
-        answer = one.recv(65536)
-    except ConnectionResetError:
-        answer = b""
-    if answer == b"":
+        one.sendall(b'{"id":1,"method":"counts"}\n')
+        if one.recv(65536) == b"":
+            break
+    except OSError: # it was ended before the question came, or with it
         break
 print("full", flush=True)
 sys.stdin.read()
