@@ -199,9 +199,19 @@ void strips_lose(struct strips *strips, const char *why)
     snprintf(strips->lost, sizeof(strips->lost), "%s", why);
 }
 
+/* Of a monitor that has never given an answer that was understood. */
+static json_t *empty_state(void)
+{
+    return json_pack("{s:i, s:i, s:i, s:i, s:i, s:[], s:[]}", "time", 0, "begin", 0, "behind", 0,
+                     "lost", 0, "unread", 0, "machines", "views");
+}
+
 json_t *strips_json(struct strips *strips)
 {
-    json_t *object = strips->state == NULL ? NULL : json_copy(strips->state), *fresh = json_array();
+    json_t *object = strips->state != NULL     ? json_copy(strips->state)
+                     : strips->lost[0] != '\0' ? empty_state()
+                                               : NULL;
+    json_t *fresh = json_array();
 
     if (object == NULL || fresh == NULL) {
         json_decref(object);

@@ -39,7 +39,8 @@ uint64_t strips_last(const struct strips *strips);
 /* An interval has ended. */
 void strips_tick(struct strips *strips);
 
-/* The state, and the changes since the call before, as the page gets them. NULL: out of memory, or nothing was ever known. */
+/* The state, and the changes since the call before, as the page gets them: without views, if the monitor was lost before it
+ * answered. NULL: out of memory, or nothing is known yet. */
 json_t *strips_json(struct strips *strips);
 
 /* ---- as text, safe to print ---- */

@@ -91,7 +91,9 @@ order '- 100'
 check "... and inactive when it is short" wait_for 60 shows '.state == "inactive" and .times == 3'
 check "CORRECT and WITHIN were kept" wait_for 60 sh -c 'curl -sf -b cookies "$1/snapshot.json" | jq -e ".views[0].views[0] |
     .correct_is == \"kept\" and .notifications.late == 0 and .notifications.queued == 3"' sh "$site"
-curl -s -m 2 -b cookies -N "$site/events" > events || :
+snapshot
+latest=$(jq .time.number snapshot.json)
+curl -s -m 60 -b cookies -N "$site/events" | sed "/^id: $latest\$/,/^\$/{/^\$/q}" > events
 sed -n 's/^data: \(.*"time".*\)/\1/p' events > snapshots
 changes=$(jq -s -r '[.[].views[0].changes[] | select(.view == "Full" and .change == "active")] |
     "\(length) \([.[] | select(.notified)] | length)"' snapshots)
@@ -142,15 +144,46 @@ while True:
     one, _ = listener.accept()
     one.recv(4096)
     one.sendall(b'{"id":1,"result":{"time":1,"views":[{"view":"<b>"}]}}\n')
+    print("closed" if one.recv(4096) == b"" else "asked again", flush=True)
 END
 python3 hostile.py "$(dirname "$own")/666" > hostile.out &
 hostile=$!
 wait_for 60 grep -q ready hostile.out
-sleep 2
+check "another program listens there: dpm live reads its answer, and asks no more" wait_for 60 grep -qx closed hostile.out
 check "what another program answers there is not shown" sh -c 'curl -sf -b cookies "$1/snapshot.json" | jq -e ".views | map(.views[].view) | index(\"<b>\") == null"' sh "$site"
+check "... but that it is not understood" wait_for 60 sh -c 'curl -sf -b cookies "$1/snapshot.json" | jq -e ".views | map(select(.monitor == \"666\")) |
+    .[0].unanswered | startswith(\"another version\")"' sh "$site"
 kill $hostile
 wait $hostile
 check "... the other monitor's views are" wait_for 60 shows '.state == "inactive"'
+
+# ---- a monitor with too many connections ----
+
+cat > many.py << 'END'
+import socket, sys
+path, many = sys.argv[1], []
+while True: # those after the last that is taken are ended at once
+    one = socket.socket(socket.AF_UNIX)
+    one.connect(path)
+    many.append(one)
+    try:
+        one.sendall(b'{"id":1,"method":"counts"}\n')
+        if one.recv(65536) == b"":
+            break
+    except OSError: # it was ended before the question came, or with it
+        break
+print("full", flush=True)
+sys.stdin.read()
+END
+mkfifo held
+python3 many.py "$own" < held > many.out &
+many=$!
+exec 8> held
+check "a monitor takes so many connections, and no more" wait_for 60 grep -qx full many.out
+COLUMNS=100 "$dpm" top --view views --monitor "$own" --interval 200ms -n 5 --pid $program > many.top 2> many.err
+check "... which is not taken for its end" grep -q 'the monitor ended the connection' many.top
+exec 8>&-
+wait $many
 
 # ---- the end of the monitor ----
 

@@ -179,6 +179,22 @@ static void test_json(void **state)
     strips_free(strips);
 }
 
+/* A monitor whose first answer is not understood is not passed over. */
+static void test_never_answered(void **state)
+{
+    struct strips *strips = strips_new("4711");
+
+    (void)state;
+    strips_lose(strips, "x");
+    json_t *json = strips_json(strips);
+    assert_string_equal("x", json_string_value(json_object_get(json, "unanswered")));
+    assert_true(json_is_array(json_object_get(json, "views")));
+    assert_true(json_is_array(json_object_get(json, "machines")));
+    assert_true(json_is_array(json_object_get(json, "changes")));
+    json_decref(json);
+    strips_free(strips);
+}
+
 /* What has another form is refused, and what was known stays. */
 static void test_hostile(void **state)
 {
@@ -206,9 +222,9 @@ static void test_hostile(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_strip),       cmocka_unit_test(test_unknown),
-        cmocka_unit_test(test_rows_that_end), cmocka_unit_test(test_json),
-        cmocka_unit_test(test_hostile),
+        cmocka_unit_test(test_a_strip),        cmocka_unit_test(test_unknown),
+        cmocka_unit_test(test_rows_that_end),  cmocka_unit_test(test_json),
+        cmocka_unit_test(test_never_answered), cmocka_unit_test(test_hostile),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

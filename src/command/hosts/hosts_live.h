@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * hosts_live.h: reports over all machines while they record, from the copies of their traces while these grow. Private to
- * control/.
+ * command/.
  *
  *      FOLDER/web1, FOLDER/db1 ... --trace_follow_copy--> history --+--> statistics, or live --> a report, or a line, every interval
  *                                                              '--> with --store none: the report at the end

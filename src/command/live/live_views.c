@@ -6,6 +6,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
@@ -13,6 +14,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -22,6 +24,7 @@
 #define ASK_LEAST     50000000u
 #define PATIENCE      3000000000u /* ns */
 #define ENDED_SHOWN   60          /* intervals, then a monitor that has ended is forgotten */
+#define BEGINS_MOST   10          /* seconds from its socket until it listens there */
 
 struct monitor_seen {
     int socket; /* negative: it is gone */
@@ -30,7 +33,7 @@ struct monitor_seen {
     struct strips *strips;
     char *line; /* of its answer, as far as it has come */
     size_t size, capacity;
-    bool is_asked;
+    bool is_asked, has_answered;
     uint64_t asked; /* CLOCK_MONOTONIC */
     unsigned gone;  /* intervals since it is gone */
 };
@@ -158,6 +161,16 @@ static bool is_known(const struct live_views *views, const char *name)
     return false;
 }
 
+/* Whether a monitor that was killed has left it there: one that begins now is not ready yet, and other files are not ours. */
+static bool is_left_over(int folder, const char *name)
+{
+    struct stat status;
+
+    return fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+           (S_ISSOCK(status.st_mode) || S_ISLNK(status.st_mode)) && status.st_uid == geteuid() &&
+           clock_now(CLOCK_REALTIME) / 1000000000u > (uint64_t)status.st_mtime + BEGINS_MOST;
+}
+
 static void look(struct live_views *views)
 {
     char folder[PATH_MAX], path[PATH_MAX];
@@ -169,8 +182,9 @@ static void look(struct live_views *views)
             snprintf(path, sizeof(path), "%.*s/%.255s", PATH_MAX - 300, folder, entry->d_name) < 0)
             continue;
         int result = add(views, path, entry->d_name);
-        if (result == -ECONNREFUSED || result == -ENOENT) /* it was killed */
-            unlink(path);
+        if ((result == -ECONNREFUSED || result == -ENOENT) &&
+            is_left_over(dirfd(list), entry->d_name))
+            (void)unlinkat(dirfd(list), entry->d_name, 0);
     }
     if (list != NULL)
         closedir(list);
@@ -187,6 +201,14 @@ static void lose(struct monitor_seen *seen, const char *why)
     strips_lose(seen->strips, why);
 }
 
+/* A monitor takes no more than a few connections: it ends the next ones at once. */
+static void lose_connection(struct monitor_seen *seen)
+{
+    lose(seen, seen->has_answered
+                   ? "the monitor has ended"
+                   : "the monitor ended the connection: it has ended, or has too many");
+}
+
 static void ask(struct monitor_seen *seen)
 {
     char text[96];
@@ -195,7 +217,7 @@ static void ask(struct monitor_seen *seen)
                         strips_last(seen->strips));
 
     if (send(seen->socket, text, (size_t)size, MSG_NOSIGNAL | MSG_DONTWAIT) != size) {
-        lose(seen, "the monitor has ended");
+        lose_connection(seen);
         return;
     }
     seen->is_asked = true;
@@ -214,7 +236,9 @@ static void take_lines(struct monitor_seen *seen)
         seen->is_asked = false;
         if (result < 0)
             lose(seen, "another version of dpm: its answer is not understood");
-        else if (result > 0)
+        else
+            seen->has_answered = true;
+        if (result > 0)
             ask(seen);
     }
 }
@@ -228,7 +252,7 @@ static void receive(struct monitor_seen *seen)
     if (got < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     if (got <= 0) {
-        lose(seen, "the monitor has ended");
+        lose_connection(seen);
         return;
     }
     seen->size += (size_t)got;

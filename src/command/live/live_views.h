@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * live_views.h: the views that running monitors (dpm view run) evaluate, for dpm top and dpm live. Private to control/.
+ * live_views.h: the views that running monitors (dpm view run) evaluate, for dpm top and dpm live. Private to command/.
  *
  *      MONITORS/4711, a socket of each dpm view run of this user --connect--> {"method": "state", "params": {"since": 17}}
  *      live_views_step <-- a line of JSON --> strips                          twice an interval

@@ -170,6 +170,7 @@ static void read_output(int file, char *text)
 static int run(struct live_why *why, char *const *words, bool is_reader, char *text)
 {
     int file = start(why, words, is_reader), status = 0;
+    siginfo_t ended;
 
     if (file < 0) {
         snprintf(text, TEXT_MOST, "dpm cannot be started: %s\n", strerror(-file));
@@ -178,10 +179,10 @@ static int run(struct live_why *why, char *const *words, bool is_reader, char *t
     read_output(file, text);
     close(file);
     (void)kill(why->child, SIGTERM); /* if it has not ended yet */
-    pid_t child = why->child;
-    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+    while (waitid(P_PID, (id_t)why->child, &ended, WEXITED | WNOWAIT) < 0 && errno == EINTR)
         ;
-    pthread_mutex_lock(&why->mutex);
+    pthread_mutex_lock(&why->mutex); /* its number may be another process's from waitpid on */
+    (void)waitpid(why->child, &status, 0);
     why->child = 0;
     pthread_mutex_unlock(&why->mutex);
     return WIFEXITED(status) ? WEXITSTATUS(status) : -EINTR;

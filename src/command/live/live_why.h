@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * live_why.h: answers of dpm why for the page of dpm live, on request: a child makes them, so that nothing waits for it. Private
- * to control/.
+ * to command/.
  *
  *      GET /why?from=...&to=...&pid=... --live_why_ask--> a thread --> dpm why --from 12.5s --to 22.5s TRACE... --> text --> done
  *                                                              '--> of processes: dpm acquire --duration 10s first, into a scratch folder

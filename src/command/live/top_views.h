@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * top_views.h: views of running monitors as lines of dpm top, as top_table.h has those of processes. Private to control/.
+ * top_views.h: views of running monitors as lines of dpm top, as top_table.h has those of processes. Private to command/.
  *
  *      VIEW                 STATE        FOR TIMES  IN TIME LAST       VALUES
  *      Long                 active    2.10 s     4   4 of 4 ....##!### size: 17

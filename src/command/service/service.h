@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * service.h: `dpm agent --service`: measures the whole machine from boot on, reduces it here, and sends summaries. Private to
- * control/.
+ * command/.
  *
  *      all processes --> kernel meter --> RECORDS/NAME: the newest records, kept here
  *                                     |         '--> dpm live, a child without capabilities: /metrics (service_metrics.h)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * view_hosts.h: resident monitors on other machines, for the central monitor here: `dpm view run --host`. Private to
- * control/.
+ * command/.
  *
  *      central monitor --steps, in order--> agent: resident monitor        view.begin, view.steps, view.end
  *                      <--notices---------- records, results, instances    view.said
