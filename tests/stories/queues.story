@@ -305,3 +305,4 @@ client ends
 server ends
 $ dpm stats --json trace
 jq: .processes[] | select(.name == "client") | .queue | .messages_max == 1 and .messages_mean < 0.1 and .unreceived == 0
+jq: .paths[0].queue.messages_max == 1
