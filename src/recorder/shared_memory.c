@@ -12,6 +12,8 @@
 #include "base/mapping.h"
 #include "base/process.h"
 
+#include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +24,7 @@
 struct object {
     char name[NAME_SIZE];
     uint32_t processes[MOST_PROCESSES];
+    pid_t pids[MOST_PROCESSES];
     uint32_t count; /* 0: unused */
 };
 
@@ -44,6 +47,15 @@ static char *mapped_name(char *line)
 
 /* ---- objects ---- */
 
+/* Whether a process that had it still lives. Otherwise the inode may be that of another file by now. */
+static bool is_held(const struct object *object)
+{
+    for (uint32_t i = 0; i < object->count; i++)
+        if (kill(object->pids[i], 0) == 0 || errno == EPERM)
+            return true;
+    return object->count == 0;
+}
+
 static struct object *find_or_add(struct shared_memory *shared, const struct file_identity *file,
                                   const char *name)
 {
@@ -51,12 +63,13 @@ static struct object *find_or_add(struct shared_memory *shared, const struct fil
     uint64_t key = hash_bytes(0, parts, sizeof(parts));
     uint32_t found = lookup_find(&shared->objects, key);
 
-    if (found != LOOKUP_NONE)
+    if (found != LOOKUP_NONE && is_held(pool_at(&shared->list, found)))
         return pool_at(&shared->list, found);
     shared->list.size = sizeof(struct object);
-    int64_t index = shared->objects.count < MOST_OBJECTS ? pool_take(&shared->list) : -1;
+    int64_t index = shared->made < MOST_OBJECTS ? pool_take(&shared->list) : -1;
     if (index < 0 || lookup_set(&shared->objects, key, (uint32_t)index) < 0)
         return NULL;
+    shared->made++;
     struct object *object = pool_at(&shared->list, (uint32_t)index);
     memcpy(object->name, name, strnlen(name, NAME_SIZE));
     return object;
@@ -86,13 +99,14 @@ static uint32_t number_of(const struct shared_memory *shared, const struct objec
     return number + 1;
 }
 
-static void note(struct shared_memory *shared, struct object *object, uint32_t process)
+static void note(struct shared_memory *shared, struct object *object, uint32_t process, pid_t pid)
 {
     for (uint32_t i = 0; i < object->count; i++)
         if (object->processes[i] == process)
             return;
     if (object->count == MOST_PROCESSES)
         return;
+    object->pids[object->count] = pid;
     object->processes[object->count++] = process;
     if (object->count < 2)
         return;
@@ -116,7 +130,7 @@ void shared_memory_look(struct shared_memory *shared, uint32_t process, pid_t pi
         const char *name = mapped_name(line);
         struct object *object = name == NULL ? NULL : find_or_add(shared, &mapping.file, name);
         if (object != NULL)
-            note(shared, object, process);
+            note(shared, object, process, pid);
     }
     free(line);
     if (maps != NULL)

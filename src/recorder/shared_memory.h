@@ -12,6 +12,7 @@ struct shared_memory {
     struct name_record *told; /* [count]: those that were not taken yet */
     size_t capacity;
     uint32_t count, taken;
+    uint32_t made; /* objects */
 };
 
 /* Looks at what a process has mapped now. What several processes share becomes NAMEs, with this time; without memory they are
