@@ -54,7 +54,7 @@ static void print_json(const struct steer_policy *policy, const struct words *wo
     json_object_set_new(line, "from", acts ? json_string(words->from) : json_null());
     json_object_set_new(line, "to", acts ? json_string(words->to) : json_null());
     json_object_set_new(line, "predicted_gain", number(acts ? decision->predicted : NAN));
-    json_object_set_new(line, "at_most", json_boolean(decision->at_most));
+    json_object_set_new(line, "rough", json_boolean(decision->is_rough));
     json_object_set_new(line, "measured_gain", number(judged ? decision->measured : NAN));
     json_dumpf(line, file, JSON_COMPACT);
     fputc('\n', file);
@@ -106,7 +106,7 @@ static void print_text(const struct steer_policy *policy, const struct words *wo
             decision->outcome == STEER_UNDONE ? words->to : words->from,
             decision->outcome == STEER_UNDONE ? words->from : words->to);
     if (decision->outcome == STEER_TRIES || decision->outcome == STEER_WOULD)
-        fprintf(file, ", predicted %s%+.0f%%", decision->at_most ? "at most " : "",
+        fprintf(file, ", predicted %s%+.0f%%", decision->is_rough ? "perhaps " : "",
                 100 * decision->predicted);
     fputc('\n', file);
     if (decision->outcome == STEER_KEPT || decision->outcome == STEER_UNDONE)

@@ -203,8 +203,9 @@ struct steer_setting steer_setting_at_first(const struct steer_act *act);
 
 struct steer_candidate {
     struct steer_setting to;
-    double gain;  /* of the goal: 0.1 is 10 % more requests, or a latency that is divided by 1.1 */
-    bool at_most; /* ... or less */
+    double gain; /* of the goal: 0.1 is 10 % more requests, or a latency that is divided by 1.1 */
+    bool
+        is_rough; /* all that could be saved, as far as the meter sees it: it may be less, or more */
     char reason[STEER_TEXT_SIZE];
 };
 
@@ -235,7 +236,7 @@ struct steer_decision {
     double before, after; /* values of the goal; NAN: not known */
     double noise;         /* as a gain */
     double predicted;
-    bool at_most;
+    bool is_rough;
     double measured;
     char reason[STEER_TEXT_SIZE];
 };

@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -342,12 +343,30 @@ static int open_folder(char path[PATH_MAX], struct problem *problem)
                        path);
 }
 
+#define RESTORES_MS 30000 /* a guardian has restored by then: each command has 10 s */
+#define LOOKS_MS    60000
+
+/* Who holds the lock may have been stopped. */
+static bool lock_within(int file, unsigned milliseconds)
+{
+    for (unsigned waited = 0; flock(file, LOCK_EX | LOCK_NB) < 0; waited += 20) {
+        if (errno != EWOULDBLOCK && errno != EINTR)
+            return false;
+        if (waited >= milliseconds) {
+            errno = ETIMEDOUT;
+            return false;
+        }
+        poll(NULL, 0, 20);
+    }
+    return true;
+}
+
 /* One loop begins, or looks, at a time. */
 static int lock_folder(int folder, struct problem *problem)
 {
     int lock = openat(folder, "lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 
-    if (lock >= 0 && flock(lock, LOCK_EX) == 0)
+    if (lock >= 0 && lock_within(lock, LOOKS_MS))
         return lock;
     int error = -errno;
     if (lock >= 0)
@@ -510,8 +529,16 @@ static int look_at(struct looking *looking, const char *name)
     char *text = read_whole(file, &size);
     if (text != NULL && !left &&
         has_ended(text, size)) { /* its guardian restores, which does not take long */
-        left = flock(file, LOCK_EX) == 0;
+        left = lock_within(file, RESTORES_MS);
         free(text);
+        if (!left) {
+            close(file);
+            return problem_set(
+                looking->problem, -ETIMEDOUT,
+                "%.250s/%.200s: its guardian, which restores, does not end: end that "
+                "process, then dpm steer --undo",
+                looking->path, name);
+        }
         text = read_whole(file, &size);
     }
     if (text == NULL)

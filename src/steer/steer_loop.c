@@ -218,7 +218,7 @@ static bool choose(struct steer *steer, size_t *ret_act, struct steer_candidate 
                          &steer->acts[i].now, &steer->before.sum, &candidate) ||
             !(candidate.gain > least))
             continue;
-        double gain = candidate.at_most ? candidate.gain / 2 : candidate.gain;
+        double gain = candidate.is_rough ? candidate.gain / 2 : candidate.gain;
         if (any && gain <= most)
             continue;
         most = gain;
@@ -273,7 +273,7 @@ static void try_act(struct steer *steer, size_t index, const struct steer_candid
                                            .after = NAN,
                                            .noise = noise_within(&steer->before),
                                            .predicted = best->gain,
-                                           .at_most = best->at_most};
+                                           .is_rough = best->is_rough};
     memcpy(steer->trial.reason, best->reason, sizeof(best->reason));
     if (steer->dry) {
         decide(steer, STEER_WOULD);

@@ -7,7 +7,7 @@
  *
  *      2 workers, busy 1.98, waiting 12.1     --8 workers--> busy min(8, 14.08): 4.0 times as many requests, as far as there are CPUs
  *
- * Where only an upper bound is known (a wait that would shrink, by an unknown part), `at_most` says so: the trial decides.
+ * Where only a wait is known that would shrink, by an unknown part, `is_rough` says so: the trial decides.
  */
 #include "steer/steer.h"
 
@@ -176,7 +176,7 @@ static bool model_weight(const struct steer_act *act, const struct steer_setting
     uint32_t wanted = now->numbers[0] * 4;
     candidate->to.numbers[0] = wanted < act->to ? wanted : act->to;
     candidate->gain = smaller(gain_of(no_cpu / window->length, 0), no_cpu / larger(1, cpu));
-    candidate->at_most = true;
+    candidate->is_rough = true;
     snprintf(candidate->reason, sizeof(candidate->reason),
              "%.2f of its threads wait for a CPU, %.2f run", no_cpu / window->length,
              cpu / window->length);
@@ -224,7 +224,7 @@ static bool model_cpus(const struct steer_machine *machine, const struct steer_a
         return false;
     candidate->to.numbers[0] = (uint32_t)set + 1;
     candidate->gain = gain_of((talk.time + no_cpu) / window->length, 0);
-    candidate->at_most = true;
+    candidate->is_rough = true;
     snprintf(candidate->reason, sizeof(candidate->reason),
              "%.0f messages/s, each %.1f us in flight; they use %.2f CPUs",
              talk.messages / window->length * 1e9, talk.time / talk.messages / 1e3, used / ROOM);

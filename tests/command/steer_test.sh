@@ -115,7 +115,7 @@ steering
 check "it tries more workers, by the command" wait_for 120 stands_at 4
 check_equal "... as many as there are questions" "try workers of app 1 4" "$(jq -r '"\(.decision) \(.act) \(.from) \(.to)"' decisions)"
 check "... and says why" jq -e '(.reason | test("of 1 workers busy, .* messages wait")) and .predicted_gain > 0.5 and
-    .goal == "requests/s of load" and .before > 0 and .number == 1 and .unit == "per_second" and .at_most == false' decisions
+    .goal == "requests/s of load" and .before > 0 and .number == 1 and .unit == "per_second" and .rough == false' decisions
 "$dpm" steer policy > out 2> second
 check_equal "a second loop on the same processes is refused" 1 $?
 check "... in one line" grep -q "^dpm: .* is steered by dpm\[$steer\] already, by policy" second

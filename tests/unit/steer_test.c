@@ -271,7 +271,7 @@ static void test_pool(void **state)
     tell(&scene, "5 " FULL);
     assert_string_equal(scene.decided, "try workers of app: 2 -> 8");
     assert_true(fabs(scene.last.predicted - 3) < 0.01);
-    assert_false(scene.last.at_most);
+    assert_false(scene.last.is_rough);
     tell(&scene, "6 load.asked=380 app.requests=380 app.busy=7.6 app.cpu=0.8 cpus=1");
     assert_true(fabs(scene.last.measured - 2.8) < 0.01);
     assert_true(scene.last.measured > scene.last.noise);
@@ -486,7 +486,7 @@ static void test_weight(void **state)
 
     begin(&scene, TWO GOAL "weight of app up to 10\n", false);
     tell(&scene, "5 load.asked=200 load.outstanding=4 app.no_cpu=0.5 app.cpu=1");
-    assert_true(scene.last.at_most && fabs(scene.last.predicted - 0.5) < 0.01);
+    assert_true(scene.last.is_rough && fabs(scene.last.predicted - 0.5) < 0.01);
     tell(&scene, "6 load.asked=300 load.outstanding=4 app.no_cpu=1 app.cpu=2");
     tell(&scene, "5 load.asked=300 load.outstanding=4 app.no_cpu=1 app.cpu=2");
     tell(&scene, "6 load.asked=400 load.outstanding=4 app.no_cpu=1 app.cpu=2");
