@@ -235,15 +235,22 @@ static bool redeem(struct live_server *server, struct MHD_Connection *connection
     return is_right;
 }
 
-static bool may_see(struct live_server *server, struct MHD_Connection *connection)
+static bool has_cookie(struct live_server *server, struct MHD_Connection *connection)
 {
     char name[COOKIE_NAME_SIZE];
 
     copy_cookie_name(server, name);
-    const char *cookie = mhd.lookup_connection_value(connection, MHD_COOKIE_KIND, name);
-    return live_access_is(cookie, server->access.cookie) ||
-           live_access_has_token(&server->access,
-                                 live_header(connection, MHD_HTTP_HEADER_AUTHORIZATION));
+    return live_access_is(mhd.lookup_connection_value(connection, MHD_COOKIE_KIND, name),
+                          server->access.cookie);
+}
+
+/* What a reader of metrics may have, too, except questions: these make this machine work. */
+static bool may_see(struct live_server *server, struct MHD_Connection *connection, const char *url)
+{
+    return has_cookie(server, connection) ||
+           (strcmp(url, "/why") != 0 &&
+            live_access_has_token(&server->access,
+                                  live_header(connection, MHD_HTTP_HEADER_AUTHORIZATION)));
 }
 
 static bool is_of_page(const struct live_server *server, const char *url)
@@ -268,7 +275,7 @@ static enum MHD_Result answer_page(struct live_server *server, struct MHD_Connec
     /* a reader of heads alone (a preview of links) must not use the token up */
     bool redeems =
         is_document && strcmp(method, MHD_HTTP_METHOD_GET) == 0 && redeem(server, connection);
-    if (!redeems && !may_see(server, connection))
+    if (!redeems && !may_see(server, connection, url))
         return live_send_text(
             connection, MHD_HTTP_UNAUTHORIZED,
             "Open the latest address that dpm live has printed: each can be used once.\n");

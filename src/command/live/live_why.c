@@ -166,11 +166,29 @@ static void read_output(int file, char *text)
     text[size] = '\0';
 }
 
+#define ENDS_MS 10000 /* then it is killed */
+
+/* If it has not ended yet; waits until it has, and leaves its number its own. */
+static void end_child(pid_t child)
+{
+    siginfo_t ended = {.si_pid = 0};
+
+    (void)kill(child, SIGTERM);
+    for (unsigned waited = 0; ended.si_pid == 0 && waited < ENDS_MS; waited += 20) {
+        (void)waitid(P_PID, (id_t)child, &ended, WEXITED | WNOWAIT | WNOHANG);
+        if (ended.si_pid == 0)
+            poll(NULL, 0, 20);
+    }
+    if (ended.si_pid == 0)
+        (void)kill(child, SIGKILL);
+    while (waitid(P_PID, (id_t)child, &ended, WEXITED | WNOWAIT) < 0 && errno == EINTR)
+        ;
+}
+
 /* Runs it. Returns its exit status, or a negative errno; `text`, of TEXT_MOST + 1 bytes, gets what it prints. */
 static int run(struct live_why *why, char *const *words, bool is_reader, char *text)
 {
     int file = start(why, words, is_reader), status = 0;
-    siginfo_t ended;
 
     if (file < 0) {
         snprintf(text, TEXT_MOST, "dpm cannot be started: %s\n", strerror(-file));
@@ -178,9 +196,7 @@ static int run(struct live_why *why, char *const *words, bool is_reader, char *t
     }
     read_output(file, text);
     close(file);
-    (void)kill(why->child, SIGTERM); /* if it has not ended yet */
-    while (waitid(P_PID, (id_t)why->child, &ended, WEXITED | WNOWAIT) < 0 && errno == EINTR)
-        ;
+    end_child(why->child);
     pthread_mutex_lock(&why->mutex); /* its number may be another process's from waitpid on */
     (void)waitpid(why->child, &status, 0);
     why->child = 0;
