@@ -10,8 +10,8 @@ cd "$scratch" || exit 1
 tar -xJf "$archive"
 
 # changed NEW OLD: what OLD says and NEW does not; NEW may have more keys. Rates and means over time were over the whole recording
-# then; now they are over the life of a process. The longest queue did not count messages that one RECEIVE took together, unless
-# their arrival was recorded. A recording's time, and shares of it, had the start of the meter in them.
+# then; now they are over the life of a process. The longest queue, and its bytes, did not count messages that one RECEIVE took
+# together, unless their arrival was recorded. A recording's time, and shares of it, had the start of the meter in them.
 # Percentiles were a bucket's least value, and fractions had 17 digits. The latency of a request began with its last send. What is
 # not found counted as external.
 changed() {
@@ -21,7 +21,7 @@ changed() {
         [$old | paths(scalars) as $path | select($has[$path | tojson] as $now | getpath($path) as $before |
                 if ($now | type) == "number" and ($before | type) == "number" then ($now - $before | fabs) > ($before | fabs) * 1e-12
                 else $now != $before end) | $path |
-            select(.[-1] | tostring | test("_per_s$|^messages_mean$|^messages_max$|^duration_ns$|^p[0-9]+$") | not) |
+            select(.[-1] | tostring | test("_per_s$|^messages_mean$|^messages_max$|^bytes_max$|^duration_ns$|^p[0-9]+$") | not) |
             select(.[-2] != "share" and (map(tostring) | any(test("^request_.*ns$")) | not))] | .[:3]'
 }
 
