@@ -21,7 +21,7 @@
  * What an event loop sends may be meant to have no answer (a metric, a sign of life). So a question counts as one without
  * an answer only if its thread waited for this connection alone or in poll or select, if it goes to the port of name
  * servers, or if the same end has answered before; and if that thread gave up by itself: it asked again, or closed.
- * Of two sockets that were made together neither is known to ask (programs use one pair for each direction), so what is
+ * Two sockets that were made together: neither is known to ask (programs use one pair for each direction), so what is
  * sent there counts as a question only once the other end has answered.
  *
  * All times are ns of the origin's clock. Memory is bounded by the ends and threads that live.

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# steer_test.sh BUILD_FOLDER: `dpm steer` with a pool that has too few workers: what it does, and that all of it is restored, whoever is
+# steer_test.sh BUILD_FOLDER: `dpm steer` with a pool that has too few workers: what it does, and that all of it is restored, whichever process is
 # killed. (Decisions: the unit test steer; acts and their way back: steer_hands.)
 tests=$(cd "$(dirname "$0")" && pwd)
 . "$tests/tap.sh"

@@ -279,7 +279,7 @@ static int take(struct statistics *statistics, const struct endpoint *endpoint, 
     return result;
 }
 
-/* Of the messages that a RECEIVE took, at least in part, the earliest one's serial; 0: not known. */
+/* The serial of the earliest message that a RECEIVE took, at least in part; 0: not known. */
 static uint32_t first_serial(const struct statistics *statistics, const struct history_event *event)
 {
     uint32_t first = 0;
