@@ -147,6 +147,8 @@ static void join_line(struct file_writers *writers, uint32_t index)
 static void remove_pieces(struct history *history, struct written_file *file, uint32_t from,
                           uint32_t to)
 {
+    if (from == to) /* perhaps there is no array yet */
+        return;
     for (uint32_t i = from; i < to; i++)
         let_go(history, file->pieces[i].write);
     memmove(&file->pieces[from], &file->pieces[to], (file->count - to) * sizeof(*file->pieces));

@@ -82,8 +82,9 @@ void receiver_tcp_done(struct receiver *receiver)
     receiver_tcp_close(receiver);
     if (address == NULL)
         return;
-    /* what cannot be cancelled still writes to it: it stays until the program ends */
-    if (address->asked && gai_cancel(&address->request) == EAI_NOTCANCELED)
+    /* what cannot be cancelled still writes to it: it stays until the program ends (one that is done may not be cancelled, either) */
+    if (address->asked && gai_error(&address->request) == EAI_INPROGRESS &&
+        gai_cancel(&address->request) == EAI_NOTCANCELED)
         return;
     if (address->request.ar_result != NULL)
         freeaddrinfo(address->request.ar_result);
