@@ -66,7 +66,7 @@ static void check_journal(const char *text, size_t size)
     if (journal == NULL)
         abort();
     journal->file = -1;
-    PROMISE(journal_parse(journal, text, size) == 0);
+    journal_parse(journal, text, size);
     for (size_t i = 0; i < journal->count; i++)
         check_entry(&journal->entries[i]);
     journal_done(journal);

@@ -7,17 +7,7 @@ packages='gunicorn wrk'
 port=18188
 
 start() {
-    cat > "$scratch/page.py" << 'PAGE'
-import time
-
-
-def page(environment, start_response):
-    time.sleep(0.02)
-    start_response("200 OK", [("Content-Type", "text/plain"), ("Content-Length", "5")])
-    return [b"done\n"]
-PAGE
-    serve gunicorn --chdir "$scratch" --pid "$scratch/pid" --workers 8 --bind 127.0.0.1:$port --keep-alive 0 page:page
-    ready $port
+    serve_pages 8
 }
 
 policy() {

@@ -23,7 +23,7 @@ static const struct library_probe hotspot[] = {
 
 #define MPI_WAITS(name, number) MPI_CALL(#name, number),
 
-/* A call that makes a communicator, or tells of one. */
+/* A call that makes a communicator, or asks for the rank in one. */
 #define MPI_MAKING(name, number)                                                                   \
     {"PMPI_" name, "mpi_making_begins", number},                                                   \
     {                                                                                              \

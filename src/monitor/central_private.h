@@ -44,7 +44,7 @@ struct central_row {
     bool active;
     bool unknown;   /* a machine is late: what becomes of the row meanwhile is not told */
     bool told;      /* as active */
-    uint64_t since; /* wall clock: when it became what was told last */
+    uint64_t since; /* wall clock: when it became what it is */
     uint64_t times; /* how often it became active */
     uint64_t delay; /* ns from a value to its evaluation, at most */
     int64_t stored; /* in the model; 0: not yet */

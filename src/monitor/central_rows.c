@@ -83,7 +83,7 @@ static void tell(struct central_row *row, enum view_change_kind kind, uint64_t t
                                        .notifies = begins && central_view_of(row)->notifies};
 
     row->newer = time;
-    if (kind != VIEW_CHANGED) { /* else when somebody asks the model */
+    if (kind != VIEW_CHANGED) { /* a changed value is stored only when the model is asked */
         central_store_row(row);
         row->since = time;
     }

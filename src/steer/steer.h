@@ -96,7 +96,6 @@ void steer_policy_free(struct steer_policy *policy); /* NULL is allowed */
 /* "requests/s", "latency p50" ... */
 const char *steer_measure_name(enum steer_measure measure);
 bool steer_is_latency(enum steer_measure measure);
-const char *steer_act_name(enum steer_act_kind kind); /* "workers" */
 
 /* "workers of app", "shares of one two" */
 #define STEER_TEXT_SIZE 320

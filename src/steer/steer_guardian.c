@@ -72,7 +72,7 @@ static void guard(struct steer_journal *journal, void (*done)(size_t restored))
     ssize_t got = text == NULL ? -1 : pread(GUARDIAN_FILE, text, (size_t)status.st_size, 0);
     if (got < 0)
         _exit(EXIT_FAILURE);
-    (void)journal_parse(&left, text, (size_t)got);
+    journal_parse(&left, text, (size_t)got);
     int result = journal_restore(&left, ALL_ACTS, &restored, NULL);
     if (result == 0)
         unlink(left.path);

@@ -274,7 +274,7 @@ static void take_line(struct steer_journal *journal, const json_t *line)
     }
 }
 
-int journal_parse(struct steer_journal *journal, const char *text, size_t size)
+void journal_parse(struct steer_journal *journal, const char *text, size_t size)
 {
     const char *end = text + size;
 
@@ -288,7 +288,6 @@ int journal_parse(struct steer_journal *journal, const char *text, size_t size)
         json_decref(line);
         text = line_end + 1;
     }
-    return 0;
 }
 
 /* The whole file, and 0; NULL: out of memory, or it is not ours. The caller frees it. */
@@ -491,7 +490,7 @@ static int restore_left(struct looking *looking, int file, const char *name, con
     size_t restored = 0;
 
     snprintf(left.path, sizeof(left.path), "%.3000s/%.255s", looking->path, name);
-    (void)journal_parse(&left, text, size);
+    journal_parse(&left, text, size);
     lseek(file, 0, SEEK_END);
     struct problem why;
     int result = journal_restore(&left, ALL_ACTS, &restored, &why);

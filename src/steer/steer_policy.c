@@ -146,7 +146,7 @@ static bool is_name(const char *word)
     return *word != '\0' && strlen(word) < 32;
 }
 
-/* Of a group that stands above. */
+/* The name of a group that was defined before. */
 static int expect_group(struct reader *reader, uint32_t *ret_group)
 {
     const struct steer_policy *policy = reader->policy;
@@ -281,11 +281,6 @@ static const char *const kinds_of_acts[] = {[STEER_CPUS] = "cpus",
                                             [STEER_WEIGHT] = "weight",
                                             [STEER_WORKERS] = "workers",
                                             [STEER_SHARES] = "shares"};
-
-const char *steer_act_name(enum steer_act_kind kind)
-{
-    return kinds_of_acts[kind];
-}
 
 /* All words that follow: one of them is {}. */
 static int read_command(struct reader *reader, struct steer_act *act)

@@ -65,7 +65,7 @@ struct entry *journal_thread(const struct steer_journal *journal, uint32_t act, 
                              uint64_t tid_start);
 
 /* What a file says. Bytes that are no journal are left out. */
-int journal_parse(struct steer_journal *journal, const char *text, size_t size);
+void journal_parse(struct steer_journal *journal, const char *text, size_t size);
 void journal_done(struct steer_journal *journal);
 
 /* ---- steer_restore.c ---- */

@@ -199,7 +199,7 @@ void strips_lose(struct strips *strips, const char *why)
     snprintf(strips->lost, sizeof(strips->lost), "%s", why);
 }
 
-/* Of a monitor that has never given an answer that was understood. */
+/* The state of a monitor none of whose answers was understood. */
 static json_t *empty_state(void)
 {
     return json_pack("{s:i, s:i, s:i, s:i, s:i, s:[], s:[]}", "time", 0, "begin", 0, "behind", 0,

@@ -24,7 +24,7 @@ enum mpi_function {
     MPI_INIT = 16,
     /* those in which a process waits for others, without messages of its own: see MPI_WAITING_NAMES */
     MPI_WAITING_FIRST = 32,
-    /* those that make communicators, or tell of one; see mpi_communicator.bpf.h */
+    /* calls that make communicators, or ask for the rank in one; see mpi_communicator.bpf.h */
     MPI_MAKES_FIRST = 64,
     MPI_MAKES_DUP = 64,
     MPI_MAKES_SPLIT = 65,
