@@ -38,8 +38,9 @@ runs "a program's large writes" "$dpm" run --kinds pipe -r large.rules -o large 
 awk '$1 >= 900' log > expected
 of large send .bytes > found
 check "each write that a rule accepts is there, once and in order, and no other" cmp expected found
-check "most were never recorded: they are counted for no thread" test \
-    "$(of large discarded 'select(.stream == 0) | .count' | awk '{ sum += $1 } END { print sum + 0 }')" -gt 4000
+check "the other writes were never recorded: they are counted for no thread" test \
+    "$(of large discarded 'select(.stream == 0) | .count' | awk '{ sum += $1 } END { print sum + 0 }')" \
+    -ge "$(awk '$1 < 900' log | wc -l)"
 check_equal "... and have no numbers: each thread's are complete" "" \
     "$("$dpm" dump --json large 2> err | jq -rs '
         group_by(.stream) | .[] | select(.[0].stream > 0)
