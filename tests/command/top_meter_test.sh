@@ -62,9 +62,6 @@ check_equal "a reader that reads nothing: the recording ends in time" 0 $?
 kill $reader
 wait $reader 2> wait.err # or what it has not read stays in the pipe
 
-timeout 600 "$1/tests/programs/load" 1000000000 64 > /dev/null 2>&1 &
-long=$!
-
 "$dpm" run --interval 1s --json true 2> err
 check_equal "run --json needs a file for them" 2 $?
 "$dpm" run --interval 100ms --json --report run.json --store none -- sh -c 'echo out; sleep 0.5' > out 2> err
@@ -102,6 +99,8 @@ check "... and nothing stays in the kernel" wait_for 30 are_freed programs
 
 # ---- metrics of a recording, whose recorder stops for a while ----
 
+timeout 600 sh -c 'while :; do "$0" 1000000000 64; done' "$1/tests/programs/load" > /dev/null 2>&1 & # each ends after a minute
+long=$!
 "$dpm" acquire --descendants -p $long -o load.trace > /dev/null 2>&1 &
 recorder=$!
 wait_for 60 test -s load.trace/metadata
