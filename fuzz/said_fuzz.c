@@ -32,7 +32,7 @@ static void try_listed(json_t *said)
         return;
     PROMISE(listed.pid >= 1 && listed.recording != NULL);
     PROMISE(strlen(listed.name) < LISTED_NAME_SIZE && strpbrk(listed.name, "\n\r\033") == NULL);
-    if (listed.state == LISTED_ENDED)
+    if (listed.state == PROCESS_KILLED)
         check_end(&listed.end);
 }
 

@@ -29,24 +29,36 @@ static void say_missing(struct conduct *conduct, const struct fabric_message *me
                            &(struct conduct_event){.kind = CONDUCT_TROUBLE, .text = line});
 }
 
-static void take_message(struct conduct *conduct, struct remote_host *host,
-                         const struct fabric_message *message)
+static void take_notice(struct conduct *conduct, struct remote_host *host,
+                        const struct fabric_message *message)
 {
     struct conduct_notice notice;
     struct problem problem;
-    struct conduct_event event = {.kind = CONDUCT_OUTPUT, .host = host, .message = message};
+    struct conduct_event event = {.kind = CONDUCT_NOTICE, .host = host, .message = message};
 
+    if (notice_read(message->method, message->params, &notice, &problem) < 0) {
+        event.kind = CONDUCT_WRONG;
+        event.text = problem.text;
+    } else if (notice.kind == NOTICE_ENDED || notice.kind == NOTICE_STOPPED ||
+               notice.kind == NOTICE_CONTINUED) {
+        conduct_take_notice(conduct, host, &notice);
+        return;
+    }
+    event.notice = event.kind == CONDUCT_NOTICE ? &notice : NULL;
+    conduct->options.event(conduct->options.context, &event);
+}
+
+void conduct_take(struct conduct *conduct, struct remote_host *host,
+                  const struct fabric_message *message)
+{
     if (message->sequence <= conduct->heard)
         return;
     say_missing(conduct, message);
     conduct->heard = message->sequence;
-    if (message->kind == FABRIC_NOTICE) {
-        bool good = notice_read(message->method, message->params, &notice, &problem) == 0;
-        event.kind = good ? CONDUCT_NOTICE : CONDUCT_WRONG;
-        event.notice = good ? &notice : NULL;
-        event.text = good ? NULL : problem.text;
-    }
-    conduct->options.event(conduct->options.context, &event);
+    if (message->kind == FABRIC_NOTICE)
+        take_notice(conduct, host, message);
+    else
+        conduct_take_output(conduct, host, message);
 }
 
 static void happens(void *context, enum remote_kind kind, struct remote_host *host,
@@ -62,7 +74,7 @@ static void happens(void *context, enum remote_kind kind, struct remote_host *ho
     const struct conduct_event event = {.kind = kinds[kind], .host = host, .text = line};
 
     if (kind == REMOTE_MESSAGE)
-        take_message(conduct, host, message);
+        conduct_take(conduct, host, message);
     else
         conduct->options.event(conduct->options.context, &event);
 }
@@ -98,6 +110,7 @@ void conduct_close(struct conduct *conduct)
     if (conduct == NULL)
         return;
     remote_free(conduct->remote);
+    conduct_forget_all(conduct);
     json_decref(conduct->notes);
     free(conduct);
 }

@@ -27,10 +27,11 @@ enum conduct_kind {
     CONDUCT_SAID,    /* `text`: a line of the remote shell of `host` */
     CONDUCT_CHANGED, /* `host` is now READY, AWAY or OUT; `text` says why, beginning with its name; NULL: READY for the first
                        * time */
-    CONDUCT_NOTICE,  /* `notice`, of `message` */
-    CONDUCT_WRONG,   /* a notice of `host` that makes no sense: `text` is a part of it */
-    CONDUCT_OUTPUT,  /* `message`: what a process has written */
-    CONDUCT_TROUBLE, /* `text`: of the session's server, or that messages are missing */
+    CONDUCT_PROCESS, /* `process` has ended, been stopped, or goes on, as its agent reports */
+    CONDUCT_OUTPUT, /* `text`, `length` bytes: what `process` has written, to its standard error if `err`: a line without its end */
+    CONDUCT_NOTICE, /* `notice`, of `message`: of anything else */
+    CONDUCT_WRONG,  /* a notice of `host` that makes no sense: `text` is a part of it */
+    CONDUCT_TROUBLE,  /* `text`: of the session's server, or that messages are missing */
     CONDUCT_READABLE, /* the descriptor of the options */
 };
 
@@ -38,6 +39,9 @@ struct conduct_event {
     enum conduct_kind kind;
     struct remote_host *host; /* NULL: TROUBLE, READABLE */
     const char *text;
+    size_t length;
+    bool err;
+    struct conduct_process *process;
     const struct conduct_notice *notice;
     const struct fabric_message *message;
 };
@@ -48,6 +52,8 @@ struct conduct_options {
     const struct remote_options *session; /* its callbacks are not used */
     void (*event)(void *context, const struct conduct_event *event);
     void (*work)(void *context); /* what the caller does in each step; NULL: nothing */
+    bool
+        again; /* a machine that is out is tried again when it is asked something; the question waits for it */
     void *context;
 };
 
@@ -118,6 +124,11 @@ int conduct_await(struct conduct *conduct, struct conduct_answer *answers, size_
 /* Forgets what they hold. */
 void conduct_answers_done(struct conduct_answer *answers, size_t count);
 
+/* What an answer that came says: returns 0, and the caller owns *ret_result (NULL: it is not wanted), or the error with a line in
+ * `problem` that begins with the machine's name. Forgets the rest. */
+int conduct_answer_take(struct conduct_answer *answer, json_t **ret_result,
+                        struct problem *problem);
+
 /* Asks one machine, and waits. Returns 0, and the caller owns *ret_result (NULL: it is not wanted), or a negative errno with
  * a line in `problem`. */
 int conduct_ask(struct conduct *conduct, struct remote_host *host, const char *method,
@@ -137,7 +148,11 @@ struct conduct_question {
 /* Asks all machines side by side, and waits for all answers. Returns 0; -EINTR; -ENOMEM. */
 int conduct_ask_all(struct conduct *conduct, const struct conduct_question *question);
 
-/* ---- agents and processes ---- */
+/* Parameters: of recording.state, .end, .flush; and of recording.flags. */
+json_t *request_recording(const char *recording);
+json_t *request_flags(const char *recording, uint64_t flags);
+
+/* ---- agents ---- */
 
 #define CONDUCT_END_MS 5000 /* time for an agent that has nothing left to do */
 
@@ -145,31 +160,96 @@ int conduct_ask_all(struct conduct *conduct, const struct conduct_question *ques
  * method and the parameters are not used; NULL: all, with CONDUCT_END_MS. Returns as conduct_ask_all. */
 int conduct_end_agents(struct conduct *conduct, const struct conduct_question *question);
 
-struct conduct_process {
-    const char *recording;
-    char *const *command; /* NULL at the end */
-    const char *user;     /* NULL: the agent's */
-    bool input;           /* it will get some */
-};
+/* ---- processes ---- */
 
-/* Creates a process, suspended, in the current folder if it is there, too. A program that the machine lacks is copied there if it
- * is a file here; *ret_copied: the process runs such a copy. Returns 0, or a negative errno with a line in `problem`; -ENOENT:
- * the program is neither there nor here. */
-int conduct_create(struct conduct *conduct, struct remote_host *host,
-                   const struct conduct_process *process, pid_t *ret_pid, bool *ret_copied,
-                   struct problem *problem);
-
-/* ---- lines of output ---- */
-
-#define CONDUCT_LINE_MOST 4096 /* a longer one is split */
+/*
+ *      conduct_create --> NEW --conduct_change_later--> RUNNING <--> STOPPED --> KILLED        each report of its agent: CONDUCT_PROCESS
+ *      conduct_know ----> ACQUIRED, or as an earlier controller has kept it                    each line: CONDUCT_OUTPUT
+ */
+#define CONDUCT_NAME_SIZE 64
+#define CONDUCT_LINE_MOST 4096 /* bytes; a longer line is split */
 
 struct conduct_line {
     char text[CONDUCT_LINE_MOST];
     size_t length;
 };
 
-/* Adds a piece of output; each line that is complete goes to `take`, without its end. No bytes: the output has ended. */
-void conduct_line_add(struct conduct_line *line, const char *bytes, size_t size,
-                      void (*take)(void *context, const char *text, size_t length), void *context);
+/* A process on a machine. It belongs to the conduct; the caller may set the last four. */
+struct conduct_process {
+    struct conduct *conduct;
+    struct remote_host *host;
+    pid_t pid;
+    enum process_state state;
+    struct process_end end; /* KILLED: as its agent has reported it */
+    int status;             /* KILLED: as a shell has it */
+    bool begun;             /* it has executed an instruction */
+    bool confirmed;         /* its agent has reported a change since the last one was asked for */
+    uint64_t ended;         /* CLOCK_MONOTONIC */
+    bool closed[2];         /* its standard output, standard error */
+    struct conduct_line lines[2]; /* not complete yet */
+    char name[CONDUCT_NAME_SIZE];
+    bool listed; /* its agent knows of it */
+    bool whole;  /* its output comes in the pieces in which it was written */
+    void *context;
+};
+
+struct conduct_command {
+    const char *recording;
+    char *const *words; /* NULL at the end */
+    const char *user;   /* NULL: the agent's */
+    bool input;         /* it will get some */
+};
+
+/* Creates a process, suspended, in the current folder if it is there, too; its name is the last part of the first word. A program
+ * that the machine lacks is copied there if it is a file here; *ret_copied: the process runs such a copy. Returns 0, or a negative
+ * errno with a line in `problem`; -ENOENT: the program is neither there nor here. */
+int conduct_create(struct conduct *conduct, struct remote_host *host,
+                   const struct conduct_command *command, struct conduct_process **ret_process,
+                   bool *ret_copied, struct problem *problem);
+
+/* One that was created before, or acquired: NULL: out of memory. `name` is cut. */
+struct conduct_process *conduct_know(struct conduct *conduct, struct remote_host *host, pid_t pid,
+                                     enum process_state state, const char *name);
+
+/* It is not followed any more, and freed. */
+void conduct_forget(struct conduct_process *process);
+
+/* In the order in which they became known; NULL after the last. */
+struct conduct_process *conduct_process_at(const struct conduct *conduct, size_t index);
+
+/* The last one of this number that became known; NULL: none. */
+struct conduct_process *conduct_find_process(const struct conduct *conduct,
+                                             const struct remote_host *host, int64_t pid);
+
+/* Asks for a state, as conduct_ask_later: RUNNING starts it, or lets it go on; STOPPED; KILLED. One that has not begun is stopped as it
+ * is: nobody is asked. */
+void conduct_change_later(struct conduct_process *process, enum process_state wanted,
+                          struct conduct_answer *answer);
+
+/* Takes the answer: the process is in that state, unless it has ended meanwhile. Returns as conduct_answer_take; a process that could not be
+ * started has ended. */
+int conduct_changed(struct conduct_process *process, enum process_state wanted,
+                    struct conduct_answer *answer, struct problem *problem);
+
+/* Asks for a signal: "INT". `answer` NULL: it is not waited for. */
+void conduct_signal_later(struct conduct_process *process, const char *signal,
+                          struct conduct_answer *answer);
+
+/* Asks it to read something; `end`: nothing follows. One that does not read makes the answer wait. */
+void conduct_input_later(struct conduct_process *process, const void *bytes, size_t size, bool end,
+                         struct conduct_answer *answer);
+
+/* It has ended, though its agent has not reported it. */
+void conduct_set_ended(struct conduct_process *process, int status);
+
+/* What process.list says of it; as if the agent had reported it. */
+void conduct_take_listed(struct conduct_process *process, const struct listed_process *listed);
+
+/* Whether it has ended, and all that it has written has come, `now` CLOCK_MONOTONIC. Its descendants may hold its files for ever:
+ * that is not waited for long. */
+bool conduct_is_over(const struct conduct_process *process, uint64_t now);
+
+/* Calls back with what is left of lines that have no end. */
+void conduct_flush(struct conduct_process *process);
 
 #endif

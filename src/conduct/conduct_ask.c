@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* conduct_ask.c: questions to one machine or to several, and their answers. See conduct.h. */
 #include "conduct/conduct_private.h"
+#include "event/event.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -26,7 +27,12 @@ static void take_answer(void *context, struct remote_host *host, const struct re
 void conduct_ask_later(struct conduct *conduct, struct remote_host *host, const char *method,
                        json_t *params, int timeout_ms, struct conduct_answer *answer)
 {
+    struct remote_host *again;
+    struct problem problem;
+
     *answer = (struct conduct_answer){.host = host};
+    if (conduct->options.again && host->state == REMOTE_OUT)
+        remote_add(conduct->remote, host->name, &again, &problem);
     remote_call(conduct->remote, host, method, params, timeout_ms, take_answer, answer);
 }
 
@@ -63,6 +69,16 @@ void conduct_answers_done(struct conduct_answer *answers, size_t count)
     }
 }
 
+int conduct_answer_take(struct conduct_answer *answer, json_t **ret_result, struct problem *problem)
+{
+    if (answer->error < 0)
+        return problem_set(problem, answer->error, "%s: %s", answer->host->name, answer->why);
+    if (ret_result != NULL)
+        *ret_result = json_incref(answer->result);
+    conduct_answers_done(answer, 1);
+    return 0;
+}
+
 int conduct_ask(struct conduct *conduct, struct remote_host *host, const char *method,
                 json_t *params, json_t **ret_result, struct problem *problem)
 {
@@ -70,13 +86,20 @@ int conduct_ask(struct conduct *conduct, struct remote_host *host, const char *m
 
     conduct_ask_later(conduct, host, method, params, CONDUCT_CALL_MS, &answer);
     conduct_await(conduct, &answer, 1);
-    if (answer.error < 0)
-        return problem_set(problem, answer.error, "%s: %s", host->name, answer.why);
-    if (ret_result != NULL)
-        *ret_result = answer.result;
-    else
-        json_decref(answer.result);
-    return 0;
+    return conduct_answer_take(&answer, ret_result, problem);
+}
+
+json_t *request_recording(const char *recording)
+{
+    return json_pack("{s:s}", "recording", recording);
+}
+
+json_t *request_flags(const char *recording, uint64_t flags)
+{
+    char text[METER_FLAGS_TEXT_SIZE];
+
+    meter_flags_text(flags, text);
+    return json_pack("{s:s, s:s}", "recording", recording, "flags", text);
 }
 
 /* ---- all ---- */

@@ -12,6 +12,19 @@ struct conduct {
     json_t *notes; /* of each machine, the hashes of those that were printed, as keys */
     unsigned interrupts, patience; /* interruptions so far; and those with which waiting ends */
     uint64_t looked;               /* when space was made */
+    struct conduct_process **processes;
+    size_t process_count, process_capacity;
 };
+
+/* conduct.c: a notice or output of a machine, in the order of their numbers. */
+void conduct_take(struct conduct *conduct, struct remote_host *host,
+                  const struct fabric_message *message);
+
+/* conduct_process.c */
+void conduct_take_notice(struct conduct *conduct, struct remote_host *host,
+                         const struct conduct_notice *notice);
+void conduct_take_output(struct conduct *conduct, struct remote_host *host,
+                         const struct fabric_message *message);
+void conduct_forget_all(struct conduct *conduct);
 
 #endif

@@ -72,7 +72,17 @@ struct recording_said notice_recording(json_t *said)
     };
 }
 
-static int take_state(json_t *said, enum listed_state *ret_state, struct problem *problem)
+const char *process_state_word(enum process_state state)
+{
+    static const char *const words[PROCESS_STATES] = {
+        [PROCESS_NEW] = "new",       [PROCESS_RUNNING] = "running",   [PROCESS_STOPPED] = "stopped",
+        [PROCESS_KILLED] = "killed", [PROCESS_ACQUIRED] = "acquired",
+    };
+
+    return words[state];
+}
+
+static int take_state(json_t *said, enum process_state *ret_state, struct problem *problem)
 {
     static const char *const words[] = {"new", "running", "stopped", "ended"};
     const char *word = NULL;
@@ -82,7 +92,7 @@ static int take_state(json_t *said, enum listed_state *ret_state, struct problem
         return result;
     for (size_t i = 0; i < ARRAY_SIZE(words); i++)
         if (strcmp(words[i], word) == 0) {
-            *ret_state = (enum listed_state)i;
+            *ret_state = (enum process_state)i;
             return 0;
         }
     return problem_set(problem, -EPROTO, "\"state\" is '%.40s'", word);
@@ -100,7 +110,7 @@ int notice_listed(json_t *said, struct listed_process *ret_listed, struct proble
         result = take_text(said, "command", &command, problem);
     if (result == 0)
         result = take_state(said, &listed.state, problem);
-    if (result == 0 && listed.state == LISTED_ENDED)
+    if (result == 0 && listed.state == PROCESS_KILLED)
         result = notice_end(said, &listed.end, problem);
     if (result < 0)
         return result;

@@ -23,6 +23,19 @@ struct process_end {
 
 int notice_end(json_t *said, struct process_end *ret_end, struct problem *problem);
 
+/* Where a process is on its way: figure 6.2 of Macrander's paper. Agents know the first four; they say "ended". */
+enum process_state {
+    PROCESS_NEW, /* suspended before its first instruction */
+    PROCESS_RUNNING,
+    PROCESS_STOPPED,
+    PROCESS_KILLED,
+    PROCESS_ACQUIRED,
+    PROCESS_STATES,
+};
+
+/* "new", "running", "stopped", "killed", "acquired". */
+const char *process_state_word(enum process_state state);
+
 /* What recording.state says, and recording.end of the trace; what is missing is 0. */
 struct recording_said {
     bool active, begun, caught_up;
@@ -33,15 +46,13 @@ struct recording_said notice_recording(json_t *said);
 
 #define LISTED_NAME_SIZE 64
 
-enum listed_state { LISTED_NEW, LISTED_RUNNING, LISTED_STOPPED, LISTED_ENDED };
-
 /* One of the processes that process.list has listed. */
 struct listed_process {
     pid_t pid;
     const char *recording;       /* of the JSON */
     char name[LISTED_NAME_SIZE]; /* the last part of its command, safe for terminals */
-    enum listed_state state;
-    struct process_end end; /* LISTED_ENDED */
+    enum process_state state;
+    struct process_end end; /* PROCESS_KILLED */
 };
 
 int notice_listed(json_t *said, struct listed_process *ret_listed, struct problem *problem);

@@ -3,6 +3,7 @@
 #include "conduct/session_kept.h"
 
 #include "base/base.h"
+#include "base/base64.h"
 #include "event/event.h"
 #include "show/show.h"
 
@@ -99,14 +100,26 @@ void kept_filter_done(struct kept_filter *filter)
 
 /* ---- jobs ---- */
 
-json_t *kept_process_json(const struct kept_process *process)
+static json_t *process_json(const struct conduct_process *process)
 {
-    return json_pack("{s:s, s:i, s:s, s:s, s:b, s:i}", "name", process->name, "pid", process->pid,
-                     "machine", process->machine, "state", process->state, "begun", process->begun,
-                     "status", process->status);
+    return json_pack("{s:s, s:i, s:s, s:s, s:b, s:i}", "name", process->name, "pid",
+                     (int)process->pid, "machine", process->host->name, "state",
+                     process_state_word(process->state), "begun", process->begun, "status",
+                     process->status);
 }
 
-json_t *kept_job_json(const struct kept_job *job)
+static json_t *processes_json(const struct conduct *conduct, const void *context)
+{
+    const struct conduct_process *process;
+    json_t *all = json_array();
+
+    for (size_t i = 0; (process = conduct_process_at(conduct, i)) != NULL; i++)
+        if (process->context == context)
+            json_array_append_new(all, process_json(process));
+    return all;
+}
+
+json_t *kept_job_json(const struct conduct *conduct, const struct kept_job *job)
 {
     json_t *recordings = json_array(), *machine;
     char flags[METER_FLAGS_TEXT_SIZE];
@@ -120,25 +133,110 @@ json_t *kept_job_json(const struct kept_job *job)
     meter_flags_text(job->flags, flags);
     return json_pack("{s:i, s:s, s:s, s:s, s:s, s:b, s:o, s:o}", "number", (int)job->number, "name",
                      job->name, "recording", job->recording, "filter", job->filter, "flags", flags,
-                     "flags_set", job->flags_set, "processes", job->processes, "recordings",
-                     recordings);
+                     "flags_set", job->flags_set, "processes",
+                     processes_json(conduct, job->processes), "recordings", recordings);
+}
+
+static int read_state(const char *word, enum process_state *ret_state)
+{
+    for (enum process_state state = PROCESS_NEW; state < PROCESS_STATES; state++)
+        if (strcmp(process_state_word(state), word) == 0) {
+            *ret_state = state;
+            return 0;
+        }
+    return -EBADMSG;
+}
+
+int kept_process_read(struct conduct *conduct, struct remote_host *host, json_t *kept,
+                      struct conduct_process **ret_process)
+{
+    const char *name = kept_text(kept, "name");
+    enum process_state state;
+    struct problem problem;
+    pid_t pid;
+
+    if (name[0] == '\0' || read_state(kept_text(kept, "state"), &state) < 0 ||
+        notice_pid(kept, &pid, &problem) < 0)
+        return -EBADMSG;
+    struct conduct_process *process = conduct_know(conduct, host, pid, state, name);
+    if (process == NULL)
+        return -ENOMEM;
+    process->begun = json_is_true(json_object_get(kept, "begun"));
+    process->status = (int)kept_number(kept, "status");
+    *ret_process = process;
+    return 0;
 }
 
 /* ---- the session ---- */
 
-static json_t *or_empty(json_t *array)
+#define LINES_MOST 100 /* that are kept: a record of the server has at most 1 MB */
+
+/* What was read of a line that is not complete yet, in base64: it belongs to "heard". */
+static void add_lines(json_t *lines, const struct conduct_process *process)
 {
-    return array == NULL ? json_array() : array;
+    char text[BASE64_LENGTH(CONDUCT_LINE_MOST) + 1];
+
+    for (int err = 0; err < 2; err++) {
+        if (process->lines[err].length == 0 || json_array_size(lines) >= LINES_MOST)
+            continue;
+        base64_encode(process->lines[err].text, process->lines[err].length, text);
+        json_array_append_new(lines,
+                              json_pack("{s:s, s:i, s:b, s:s}", "machine", process->host->name,
+                                        "pid", (int)process->pid, "err", err, "text", text));
+    }
 }
 
-json_t *kept_session_json(const struct kept_session *session)
+static json_t *lines_json(const struct conduct *conduct)
+{
+    const struct conduct_process *process;
+    json_t *lines = json_array();
+
+    for (size_t i = 0; (process = conduct_process_at(conduct, i)) != NULL; i++)
+        add_lines(lines, process);
+    return lines;
+}
+
+static void read_line(struct conduct_process *process, json_t *kept)
+{
+    struct conduct_line *line = &process->lines[json_is_true(json_object_get(kept, "err"))];
+    const char *text = kept_text(kept, "text");
+    char bytes[CONDUCT_LINE_MOST + 3];
+
+    if (strlen(text) > BASE64_LENGTH(CONDUCT_LINE_MOST))
+        return;
+    int64_t size = base64_decode(text, strlen(text), bytes);
+    if (size <= 0 || size >= CONDUCT_LINE_MOST)
+        return;
+    memcpy(line->text, bytes, (size_t)size);
+    line->length = (size_t)size;
+}
+
+void kept_lines_read(struct conduct *conduct, json_t *kept)
+{
+    struct conduct_process *process, *found;
+    json_t *one;
+    size_t k;
+
+    json_array_foreach(kept, k, one)
+    {
+        found = NULL;
+        for (size_t i = 0; (process = conduct_process_at(conduct, i)) != NULL; i++)
+            if (kept_number(one, "pid") == process->pid &&
+                strcmp(kept_text(one, "machine"), process->host->name) == 0)
+                found = process; /* the last one of that number */
+        if (found != NULL)
+            read_line(found, one);
+    }
+}
+
+json_t *kept_session_json(const struct conduct *conduct, const struct kept_session *session)
 {
     json_t *all = json_pack("{s:i, s:i, s:I, s:O, s:O, s:b, s:o, s:o, s:O, s:o}", "next_job",
                             (int)session->next_job, "next_filter", (int)session->next_filter,
-                            "heard", (json_int_t)session->heard, "used", session->used, "reach",
-                            session->reach, "warned", session->warned, "filters",
-                            or_empty(session->filters), "machines", or_empty(session->machines),
-                            "notes", session->notes, "lines", or_empty(session->lines));
+                            "heard", (json_int_t)conduct_heard(conduct), "used", session->used,
+                            "reach", session->reach, "warned", session->warned, "filters",
+                            session->filters, "machines", session->machines, "notes",
+                            conduct_notes(conduct), "lines", lines_json(conduct));
 
     if (session->recording != NULL)
         json_object_set(all, "recording", session->recording);

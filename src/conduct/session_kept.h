@@ -45,40 +45,37 @@ void kept_filter_done(struct kept_filter *filter);
 
 /* ---- jobs ---- */
 
-struct kept_process {
-    const char *name;
-    pid_t pid;
-    const char *machine, *state; /* "new", "running" ... */
-    bool begun;
-    int status; /* when killed: as a shell has it */
-};
-
-json_t *kept_process_json(const struct kept_process *process);
-
 struct kept_job {
     unsigned number;
     const char *name, *recording, *filter;
     uint64_t flags;
     bool flags_set;
-    json_t *processes; /* an array */
-    json_t *machines;  /* an array of names: of its recordings */
+    const void *processes; /* those whose context this is */
+    json_t *machines;      /* an array of names: of its recordings */
 };
 
-/* Takes over the arrays. */
-json_t *kept_job_json(const struct kept_job *job);
+/* Takes over the array. */
+json_t *kept_job_json(const struct conduct *conduct, const struct kept_job *job);
+
+/* Knows a process again, of a machine that was added. Returns 0, -EBADMSG or -ENOMEM. */
+int kept_process_read(struct conduct *conduct, struct remote_host *host, json_t *kept,
+                      struct conduct_process **ret_process);
 
 /* ---- the session ---- */
 
 struct kept_session {
     unsigned next_job, next_filter;
-    uint64_t heard;
     bool warned;
-    json_t *used, *reach, *notes;       /* objects */
-    json_t *filters, *machines, *lines; /* taken over; NULL: none */
-    json_t *recording;                  /* NULL: it is none of run and acquire */
+    json_t *used, *reach;       /* objects */
+    json_t *filters, *machines; /* taken over */
+    json_t *recording;          /* NULL: it is none of run and acquire */
 };
 
-json_t *kept_session_json(const struct kept_session *session);
+/* With what was heard and noted, and the lines that are not complete yet. */
+json_t *kept_session_json(const struct conduct *conduct, const struct kept_session *session);
+
+/* Takes these lines again; their processes are known. */
+void kept_lines_read(struct conduct *conduct, json_t *kept);
 
 /* How machines are reached, as the next controller needs it, which may be started in another folder: "./rsh -v" is
  * "/home/me/./rsh -v" for it, for the key "rsh"; "machines" names a file. (dpm is a path on the other machines.) */

@@ -14,23 +14,12 @@
 #define DPM_JOB_H
 
 #include "base/base.h"
+#include "conduct/conduct.h"
 
 #include <limits.h>
 #include <stdio.h>
 
 /* ---- states ---- */
-
-enum job_state {
-    JOB_NEW,
-    JOB_RUNNING,
-    JOB_STOPPED,
-    JOB_KILLED,
-    JOB_ACQUIRED,
-    JOB_STATES,
-};
-
-/* "new", "running" ... */
-const char *job_state_word(enum job_state state);
 
 /* What is done to each process of a job, or to one. */
 enum job_action {
@@ -49,7 +38,7 @@ enum job_verdict {
 };
 
 /* Whether an action is possible in a state. `ret_says` (may be NULL): what is reported of the process. */
-enum job_verdict job_rule(enum job_action action, enum job_state state, const char **ret_says);
+enum job_verdict job_rule(enum job_action action, enum process_state state, const char **ret_says);
 
 /* ---- commands ---- */
 
@@ -156,7 +145,8 @@ void jobs_complete(const struct jobs *jobs, const char *const *words, size_t cou
 #define JOB_RECORDING_SIZE 64
 
 /* For a reader that is no controller: the folder in which the traces of a job of this user are, and what they are called there:
- * MACHINE.RECORDING, or MACHINE.RECORDING.N; `name` NULL: of all jobs, if the session has one filter: "". Errors, with a line in
+ * MACHINE.RECORDING, or MACHINE.RECORDING.N; FILTER_MAIN: MACHINE, or MACHINE.N; `name` NULL: of all jobs, if the session has one
+ * filter: "". Errors, with a line in
  * `problem`: -ENOENT: there is no such session or job, or the session has a site's server; -EREMOTE: the filter is on another
  * machine. */
 int job_where(const char *session, const char *name, char folder[PATH_MAX],

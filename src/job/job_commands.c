@@ -165,17 +165,16 @@ static int add_one(struct jobs *jobs, struct job *job, const char *name, char **
 {
     struct job_machine *machine = NULL;
     struct problem problem;
-    pid_t pid = 0;
-    const char *slash = strrchr(words[0], '/');
-    const struct conduct_process wanted = {
-        .recording = job->recording, .command = words, .input = true};
+    const struct conduct_command wanted = {
+        .recording = job->recording, .words = words, .input = true};
+    struct conduct_process *process = NULL;
     bool copied = false;
     int result = jobs_machine(jobs, name, &machine, &problem);
 
     if (result == 0)
         result = open_recording(jobs, job, machine, &problem);
     if (result == 0)
-        result = conduct_create(jobs->conduct, machine->host, &wanted, &pid, &copied, &problem);
+        result = conduct_create(jobs->conduct, machine->host, &wanted, &process, &copied, &problem);
     if (copied)
         jobs_print(jobs, "note: %s: %s is not there: it runs a copy of the one here", machine->name,
                    words[0]);
@@ -183,13 +182,10 @@ static int add_one(struct jobs *jobs, struct job *job, const char *name, char **
         jobs_doubt(jobs);
         return jobs_error(jobs, "%s", problem.text);
     }
-    struct job_process *process = job_new_process(job, slash == NULL ? words[0] : slash + 1);
-    if (process == NULL)
+    if (job_take_process(job, process) < 0)
         return jobs_error(jobs, "out of memory");
-    process->machine = machine;
-    process->pid = pid;
-    process->state = JOB_NEW;
-    jobs_print(jobs, "process %s created on %s: number %d", process->name, machine->name, pid);
+    jobs_print(jobs, "process %s created on %s: number %d", process->name, machine->name,
+               process->pid);
     jobs_keep(jobs);
     return 0;
 }
@@ -238,12 +234,10 @@ int command_acquire(struct jobs *jobs, const struct job_command *command)
     if (result < 0)
         return jobs_error(jobs, "%s", problem.text);
     json_decref(found);
-    struct job_process *process = job_new_process(job, command->words[2]);
-    if (process == NULL)
+    struct conduct_process *process = conduct_know(
+        jobs->conduct, machine->host, atoi(command->words[2]), PROCESS_ACQUIRED, command->words[2]);
+    if (process == NULL || job_take_process(job, process) < 0)
         return jobs_error(jobs, "out of memory");
-    process->machine = machine;
-    process->pid = atoi(command->words[2]);
-    process->state = JOB_ACQUIRED;
     jobs_print(jobs, "process %d on %s acquired", process->pid, machine->name);
     return 0;
 }
@@ -263,8 +257,8 @@ int jobs_set_flags(struct jobs *jobs, struct job *job)
     job->changed = true;
     jobs_keep(jobs);
     for (size_t i = 0; i < job->recording_count; i++)
-        jobs_ask_later(jobs, job->recordings[i].machine, "recording.flags",
-                       request_flags(job->recording, job->flags), &answers[i]);
+        conduct_ask_later(jobs->conduct, job->recordings[i].machine->host, "recording.flags",
+                          request_flags(job->recording, job->flags), CONDUCT_CALL_MS, &answers[i]);
     jobs_await(jobs, answers, job->recording_count);
     for (size_t i = 0; i < job->recording_count; i++) {
         if (answers[i].error < 0)
@@ -294,8 +288,7 @@ int command_setflags(struct jobs *jobs, const struct job_command *command)
     for (size_t i = 0; result == 0 && i < job->count; i++) {
         const char *says;
         job_rule(JOB_SET_FLAGS, job->processes[i]->state, &says);
-        jobs_print(jobs, "%s@%s: %s", job->processes[i]->name, job->processes[i]->machine->name,
-                   says);
+        jobs_print(jobs, "%s@%s: %s", job->processes[i]->name, job->processes[i]->host->name, says);
     }
     return result;
 }
@@ -310,9 +303,10 @@ static void list_processes(struct jobs *jobs, const struct job *job)
     jobs_print(jobs, "job %s:", job->name);
     jobs_print(jobs, "%-8s %-9s %-16s %-16s %s", "process", "state", "name", "machine", "flags");
     for (size_t i = 0; i < job->count; i++) {
-        const struct job_process *process = job->processes[i];
-        jobs_print(jobs, "%-8d %-9s %-16s %-16s %s", process->pid, job_state_word(process->state),
-                   process->name, process->machine->name, flags[0] == '\0' ? "none" : flags);
+        const struct conduct_process *process = job->processes[i];
+        jobs_print(jobs, "%-8d %-9s %-16s %-16s %s", process->pid,
+                   process_state_word(process->state), process->name, process->host->name,
+                   flags[0] == '\0' ? "none" : flags);
     }
 }
 

@@ -9,46 +9,25 @@
 #define PROGRESS 500000000ull  /* ns: how often it is shown */
 #define CONFIRM  2000000000ull /* ns: for an agent to report what a signal did */
 
-static void report(struct jobs *jobs, const struct job_process *process, const char *says)
+static void report(struct jobs *jobs, const struct conduct_process *process, const char *says)
 {
-    jobs_print(jobs, "%s@%s: %s", process->name, process->machine->name, says);
+    jobs_print(jobs, "%s@%s: %s", process->name, process->host->name, says);
 }
 
 /* ---- start and stop ---- */
 
-/* What is asked of its agent; nothing: a process that never began is stopped as it is. */
-static void ask_change(struct jobs *jobs, enum job_action action, struct job_process *process,
-                       struct conduct_answer *answer)
+static int take_change(struct jobs *jobs, enum process_state wanted,
+                       struct conduct_process *process, struct conduct_answer *answer,
+                       const char *says)
 {
-    process->noticed = false;
-    if (action == JOB_START && !process->begun)
-        jobs_ask_later(jobs, process->machine, "process.start", request_process(process->pid),
-                       answer);
-    else if (process->begun)
-        jobs_ask_later(jobs, process->machine, "process.signal",
-                       request_signal(process->pid, action == JOB_START ? "CONT" : "STOP"), answer);
-}
+    struct problem ignored; /* it names the machine, too */
+    bool ended = process->state == PROCESS_KILLED;
 
-static int take_change(struct jobs *jobs, enum job_action action, struct job_process *process,
-                       const struct conduct_answer *answer, const char *says)
-{
-    if (answer->error < 0 && process->state != JOB_KILLED) {
-        if (action == JOB_START && !process->begun && answer->error == -EREMOTEIO) {
-            process->state = JOB_KILLED; /* its program cannot be executed */
-            process->status = 126;
-            process->job->changed = true;
-        }
-        return jobs_error(jobs, "%s@%s: not %s: %s", process->name, process->machine->name,
-                          action == JOB_START ? "started" : "stopped", answer->why);
-    }
-    if (process->state == JOB_KILLED && action == JOB_STOP)
-        says = "has ended";
-    if (action == JOB_START)
-        process->begun = true;
-    if (process->state != JOB_KILLED)
-        process->state = action == JOB_START ? JOB_RUNNING : JOB_STOPPED;
-    process->job->changed = true;
-    report(jobs, process, says);
+    job_of(process)->changed = true;
+    if (conduct_changed(process, wanted, answer, &ignored) < 0)
+        return jobs_error(jobs, "%s@%s: not %s: %s", process->name, process->host->name,
+                          wanted == PROCESS_RUNNING ? "started" : "stopped", answer->why);
+    report(jobs, process, ended && wanted == PROCESS_STOPPED ? "has ended" : says);
     return 0;
 }
 
@@ -60,23 +39,23 @@ static void await_notices(struct jobs *jobs, const struct job *job,
 
     for (size_t i = 0; i < job->count; i++)
         while (answers[i].host != NULL && answers[i].error == 0 && job->processes[i]->begun &&
-               !job->processes[i]->noticed && clock_now(CLOCK_MONOTONIC) < until)
+               !job->processes[i]->confirmed && clock_now(CLOCK_MONOTONIC) < until)
             jobs_poll(jobs, 10);
 }
 
 static int change_all(struct jobs *jobs, enum job_action action, const char *name)
 {
+    enum process_state wanted = action == JOB_START ? PROCESS_RUNNING : PROCESS_STOPPED;
     struct job *job = jobs_need(jobs, name);
     struct conduct_answer *answers = job == NULL ? NULL : calloc(job->count + 1, sizeof(*answers));
-    enum job_state *before = job == NULL ? NULL : calloc(job->count + 1, sizeof(*before));
+    enum process_state *before = job == NULL ? NULL : calloc(job->count + 1, sizeof(*before));
     const char *says;
     int result = 0;
 
     for (size_t i = 0; answers != NULL && before != NULL && i < job->count; i++) {
-        struct job_process *process = job->processes[i];
-        before[i] = process->state;
+        before[i] = job->processes[i]->state;
         if (job_rule(action, before[i], NULL) == JOB_DOES)
-            ask_change(jobs, action, process, &answers[i]);
+            conduct_change_later(job->processes[i], wanted, &answers[i]);
     }
     if (answers == NULL || before == NULL) {
         free(answers);
@@ -88,7 +67,7 @@ static int change_all(struct jobs *jobs, enum job_action action, const char *nam
     for (size_t i = 0; i < job->count; i++) {
         if (job_rule(action, before[i], &says) != JOB_DOES)
             report(jobs, job->processes[i], says);
-        else if (take_change(jobs, action, job->processes[i], &answers[i], says) < 0)
+        else if (take_change(jobs, wanted, job->processes[i], &answers[i], says) < 0)
             result = -1;
     }
     conduct_answers_done(answers, job->count);
@@ -111,53 +90,55 @@ int command_stopjob(struct jobs *jobs, const struct job_command *command)
 
 /* ---- removing ---- */
 
-static bool may_remove(struct jobs *jobs, const struct job_process *process)
+static bool may_remove(struct jobs *jobs, const struct conduct_process *process)
 {
     const char *says;
 
     if (job_rule(JOB_REMOVE, process->state, &says) != JOB_REFUSES)
         return true;
-    jobs_error(jobs, "%s@%s %s", process->name, process->machine->name, says);
+    jobs_error(jobs, "%s@%s %s", process->name, process->host->name, says);
     return false;
 }
 
 /* Kills a stopped process, and waits for its end. */
-static int kill_one(struct jobs *jobs, struct job_process *process, struct problem *problem)
+static int kill_one(struct jobs *jobs, struct conduct_process *process, struct problem *problem)
 {
     uint64_t until = clock_now(CLOCK_MONOTONIC) + CONFIRM;
-    int result = jobs_ask(jobs, process->machine, "process.signal",
-                          request_signal(process->pid, "KILL"), NULL, problem);
+    struct conduct_answer answer;
 
-    while (result == 0 && process->state != JOB_KILLED && clock_now(CLOCK_MONOTONIC) < until)
+    conduct_change_later(process, PROCESS_KILLED, &answer);
+    jobs_await(jobs, &answer, 1);
+    int result = conduct_changed(process, PROCESS_KILLED, &answer, problem);
+    while (result == 0 && process->state != PROCESS_KILLED && clock_now(CLOCK_MONOTONIC) < until)
         jobs_poll(jobs, 10);
-    return process->state == JOB_KILLED ? 0 : result;
+    return result;
 }
 
-static int remove_one(struct jobs *jobs, struct job_process *process)
+static int remove_one(struct jobs *jobs, struct conduct_process *process)
 {
     struct problem problem;
     const char *says;
     int result = 0;
 
     job_rule(JOB_REMOVE, process->state, &says);
-    if (process->state == JOB_STOPPED)
+    if (process->state == PROCESS_STOPPED)
         result = kill_one(jobs, process, &problem);
-    else if (process->state == JOB_ACQUIRED)
-        result = jobs_ask(jobs, process->machine, "recording.flags",
-                          json_pack("{s:s, s:i, s:b}", "recording", process->job->recording, "pid",
-                                    process->pid, "leave", 1),
+    else if (process->state == PROCESS_ACQUIRED)
+        result = jobs_ask(jobs, job_machine_of(process), "recording.flags",
+                          json_pack("{s:s, s:i, s:b}", "recording", job_of(process)->recording,
+                                    "pid", (int)process->pid, "leave", 1),
                           NULL, &problem);
     if (result < 0)
-        return jobs_error(jobs, "%s@%s is not removed: %s", process->name, process->machine->name,
+        return jobs_error(jobs, "%s@%s is not removed: %s", process->name, process->host->name,
                           problem.text);
     report(jobs, process, says);
-    job_free_process(process->job, process);
+    job_remove_process(process);
     return 0;
 }
 
 int command_removeprocess(struct jobs *jobs, const struct job_command *command)
 {
-    struct job_process *process = jobs_need_process(jobs, command->words[0], command->words[1]);
+    struct conduct_process *process = jobs_need_process(jobs, command->words[0], command->words[1]);
 
     if (process == NULL || !may_remove(jobs, process))
         return -1;
@@ -172,8 +153,8 @@ int jobs_end_recordings(struct jobs *jobs, const struct job *job)
     if (answers == NULL)
         return jobs_error(jobs, "out of memory");
     for (size_t i = 0; i < job->recording_count; i++)
-        jobs_ask_later(jobs, job->recordings[i].machine, "recording.end",
-                       request_recording(job->recording), &answers[i]);
+        conduct_ask_later(jobs->conduct, job->recordings[i].machine->host, "recording.end",
+                          request_recording(job->recording), CONDUCT_CALL_MS, &answers[i]);
     jobs_await(jobs, answers, job->recording_count);
     for (size_t i = 0; i < job->recording_count; i++) {
         const struct recording_said said =
@@ -225,8 +206,18 @@ static size_t running(const struct job *job)
     size_t count = 0;
 
     for (size_t i = 0; i < job->count; i++)
-        count += job->processes[i]->state == JOB_RUNNING;
+        count += job->processes[i]->state == PROCESS_RUNNING;
     return count;
+}
+
+/* Their last output may come after the notice of their end. */
+static void await_output(struct jobs *jobs, const struct job *job)
+{
+    for (size_t i = 0; i < job->count; i++)
+        while (job->processes[i]->state == PROCESS_KILLED && job->processes[i]->begun &&
+               !conduct_is_over(job->processes[i], clock_now(CLOCK_MONOTONIC)) &&
+               !conduct_is_interrupted(jobs->conduct))
+            jobs_poll(jobs, 10);
 }
 
 int command_wait(struct jobs *jobs, const struct job_command *command)
@@ -250,42 +241,39 @@ int command_wait(struct jobs *jobs, const struct job_command *command)
     if (conduct_is_interrupted(jobs->conduct))
         return jobs_error(jobs, "interrupted: %zu processes of job %s run", running(job),
                           job->name);
-    for (int i = 0; i < 10; i++) /* their last output may come after the notice of their end */
-        jobs_poll(jobs, 10);
+    await_output(jobs, job);
     for (size_t i = 0; i < job->count; i++)
-        if (job->processes[i]->state == JOB_KILLED && status == 0)
+        if (job->processes[i]->state == PROCESS_KILLED && status == 0)
             status = job->processes[i]->status;
     return status == 0 ? 0 : -1;
 }
 
 /* ---- input ---- */
 
-/* Takes what fits; a process that does not read makes us wait. */
-static int give(struct jobs *jobs, struct job_process *process, const char *text, size_t size,
-                bool end)
+int jobs_give(struct jobs *jobs, struct conduct_process *process, const char *text, size_t size,
+              bool end)
 {
-    json_t *params = request_input(process->pid, text, size, end);
+    struct conduct_answer answer;
     struct problem problem;
 
-    if (params == NULL)
-        return jobs_error(jobs, "out of memory");
-    return jobs_ask(jobs, process->machine, "process.input", params, NULL, &problem) < 0
-               ? jobs_error(jobs, "%s", problem.text)
-               : 0;
+    conduct_input_later(process, text, size, end, &answer);
+    jobs_await(jobs, &answer, 1);
+    return conduct_answer_take(&answer, NULL, &problem) < 0 ? jobs_error(jobs, "%s", problem.text)
+                                                            : 0;
 }
 
-static int give_line(struct jobs *jobs, struct job_process *process, const char *text)
+static int give_line(struct jobs *jobs, struct conduct_process *process, const char *text)
 {
     char *line = NULL;
     int length = asprintf(&line, "%s\n", text);
     int result = length < 0 ? jobs_error(jobs, "out of memory")
-                            : give(jobs, process, line, (size_t)length, false);
+                            : jobs_give(jobs, process, line, (size_t)length, false);
 
     free(length < 0 ? NULL : line);
     return result;
 }
 
-static int give_words(struct jobs *jobs, struct job_process *process, char **words)
+static int give_words(struct jobs *jobs, struct conduct_process *process, char **words)
 {
     char *text = NULL;
     size_t size = 0;
@@ -304,7 +292,7 @@ static int give_words(struct jobs *jobs, struct job_process *process, char **wor
 int command_input(struct jobs *jobs, const struct job_command *command,
                   const struct job_reader *reader)
 {
-    struct job_process *process = jobs_need_process(jobs, command->words[0], command->words[1]);
+    struct conduct_process *process = jobs_need_process(jobs, command->words[0], command->words[1]);
     const char *says;
     char *line;
     int result = 0;
@@ -312,7 +300,7 @@ int command_input(struct jobs *jobs, const struct job_command *command,
     if (process == NULL)
         return -1;
     if (job_rule(JOB_GIVE_INPUT, process->state, &says) == JOB_REFUSES)
-        return jobs_error(jobs, "%s@%s %s", process->name, process->machine->name, says);
+        return jobs_error(jobs, "%s@%s %s", process->name, process->host->name, says);
     if (command->count > 2)
         return give_words(jobs, process, command->words + 2);
     while (result == 0 && (line = reader->line(reader->context, "input> ")) != NULL) {
@@ -323,5 +311,5 @@ int command_input(struct jobs *jobs, const struct job_command *command,
         result = give_line(jobs, process, line);
         free(line);
     }
-    return result < 0 ? result : give(jobs, process, "", 0, true);
+    return result < 0 ? result : jobs_give(jobs, process, "", 0, true);
 }

@@ -93,40 +93,18 @@ int jobs_error(struct jobs *jobs, const char *format, ...)
 
 /* ---- what happens ---- */
 
-struct telling {
-    struct jobs *jobs;
-    const struct job_process *process;
-};
-
-static void tell_line(void *context, const char *text, size_t length)
+static void take_change(struct jobs *jobs, const struct conduct_process *process)
 {
-    const struct telling *telling = context;
+    const struct process_end *end = &process->end;
+    struct job *job = job_of(process);
 
-    (void)length;
-    jobs_tell(telling->jobs, "%s@%s: %s", telling->process->name, telling->process->machine->name,
-              text);
-}
-
-static void take_output(struct jobs *jobs, struct job_process *process,
-                        const struct fabric_message *message)
-{
-    struct telling telling = {jobs, process};
-
-    conduct_line_add(&process->lines[message->err], message->bytes, message->size, tell_line,
-                     &telling);
-}
-
-void jobs_take_end(struct jobs *jobs, struct job_process *process, const struct process_end *end)
-{
-    process->status = end->by_signal ? 128 + end->number : end->number;
-    process->state = JOB_KILLED;
-    process->noticed = process->job->changed = true;
-    if (end->by_signal)
+    job->changed = true;
+    if (process->state == PROCESS_KILLED && end->by_signal)
         jobs_tell(jobs, "%s@%s of job %s was killed by signal %d (%s)", process->name,
-                  process->machine->name, process->job->name, end->number, strsignal(end->number));
-    else
-        jobs_tell(jobs, "%s@%s of job %s ended: exit status %d", process->name,
-                  process->machine->name, process->job->name, end->number);
+                  process->host->name, job->name, end->number, strsignal(end->number));
+    else if (process->state == PROCESS_KILLED)
+        jobs_tell(jobs, "%s@%s of job %s ended: exit status %d", process->name, process->host->name,
+                  job->name, end->number);
 }
 
 void jobs_say_once(struct jobs *jobs, struct job_machine *machine, const char *text)
@@ -148,41 +126,22 @@ void jobs_distrust(struct jobs *jobs, struct job_machine *machine, const char *w
                machine->name, why);
 }
 
-/* Acquired processes are not the agent's: their end is not reported. */
-static void take_change(struct jobs *jobs, struct job_process *process,
-                        const struct conduct_notice *notice)
-{
-    if (process == NULL || process->state == JOB_KILLED || process->state == JOB_ACQUIRED)
-        return;
-    if (notice->kind == NOTICE_ENDED)
-        jobs_take_end(jobs, process, &notice->end);
-    else
-        process->state = notice->kind == NOTICE_STOPPED ? JOB_STOPPED : JOB_RUNNING;
-    process->noticed = process->job->changed = true;
-}
-
 static void take_notice(struct jobs *jobs, struct job_machine *machine,
                         const struct conduct_notice *notice)
 {
-    switch (notice->kind) {
-    case NOTICE_RECORDING_ENDED:
+    if (notice->kind == NOTICE_RECORDING_ENDED)
         jobs_tell(jobs, "%s: the recording ended: %s", machine->name, notice->text);
-        return;
-    case NOTICE_NOTE:
+    else if (notice->kind == NOTICE_NOTE)
         jobs_say_once(jobs, machine, notice->text);
-        return;
-    case NOTICE_ENDED:
-    case NOTICE_STOPPED:
-    case NOTICE_CONTINUED:
-        take_change(jobs, jobs_find_process(jobs, machine, notice->pid), notice);
-        return;
-    default:
-        return;
-    }
 }
 
 static void take_changed(struct jobs *jobs, const struct remote_host *host, const char *line)
 {
+    struct job_machine *machine = host->context;
+
+    /* its agent may know of other states when it is there again */
+    if (machine != NULL)
+        machine->unsure |= host->state == REMOTE_OUT && host->was_ready;
     if (line != NULL && jobs->connecting != NULL && strcmp(jobs->connecting, host->name) == 0)
         snprintf(jobs->why, sizeof(jobs->why), "%s", line);
     else if (line != NULL)
@@ -200,24 +159,10 @@ static void take_signal(struct jobs *jobs)
     jobs->dead |= info.ssi_signo == SIGTERM || info.ssi_signo == SIGHUP;
 }
 
-static void take_message(struct jobs *jobs, const struct conduct_event *event)
-{
-    struct job_machine *machine = event->host->context;
-    struct job_process *process =
-        machine == NULL ? NULL : jobs_find_process(jobs, machine, event->message->pid);
-
-    jobs->meta_changed = true; /* what was heard */
-    if (event->kind == CONDUCT_OUTPUT && process != NULL)
-        take_output(jobs, process, event->message);
-    else if (event->kind == CONDUCT_NOTICE && machine != NULL)
-        take_notice(jobs, machine, event->notice);
-    else if (event->kind == CONDUCT_WRONG && machine != NULL)
-        jobs_distrust(jobs, machine, event->text);
-}
-
 void jobs_happen(void *context, const struct conduct_event *event)
 {
     struct jobs *jobs = context;
+    struct job_machine *machine = event->host == NULL ? NULL : event->host->context;
 
     switch (event->kind) {
     case CONDUCT_SAID:
@@ -232,8 +177,19 @@ void jobs_happen(void *context, const struct conduct_event *event)
     case CONDUCT_READABLE:
         take_signal(jobs);
         return;
-    default:
-        take_message(jobs, event);
+    case CONDUCT_PROCESS:
+        take_change(jobs, event->process);
+        return;
+    case CONDUCT_OUTPUT:
+        jobs_tell(jobs, "%s@%s: %s", event->process->name, event->host->name, event->text);
+        return;
+    case CONDUCT_NOTICE:
+        if (machine != NULL)
+            take_notice(jobs, machine, event->notice);
+        return;
+    case CONDUCT_WRONG:
+        if (machine != NULL)
+            jobs_distrust(jobs, machine, event->text);
     }
 }
 

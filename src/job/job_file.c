@@ -279,12 +279,10 @@ static int command(struct jobs *jobs, const char *format, const char *name)
 static void end_inputs(struct jobs *jobs, const char *name)
 {
     struct job *job = jobs_find(jobs, name);
-    struct problem problem;
 
     for (size_t i = 0; job != NULL && i < job->count; i++)
-        if (job->processes[i]->state == JOB_NEW)
-            jobs_ask(jobs, job->processes[i]->machine, "process.input",
-                     request_input(job->processes[i]->pid, "", 0, true), NULL, &problem);
+        if (job->processes[i]->state == PROCESS_NEW)
+            jobs_give(jobs, job->processes[i], "", 0, true);
 }
 
 /* The lines of this kind, in their order; stops at an error. */

@@ -5,40 +5,12 @@
  */
 #include "job/job_private.h"
 
-#include "base/base64.h"
 #include "event/event.h"
 
 #include <errno.h>
 #include <unistd.h>
 
-#define LINES_MOST 100 /* that are kept: a record of the server has at most 1 MB */
-
 /* ---- storing ---- */
-
-/* What was read of a line that is not complete yet, in base64: it belongs to "heard". */
-static void add_lines(json_t *lines, const struct job_process *process)
-{
-    char text[BASE64_LENGTH(CONDUCT_LINE_MOST) + 1];
-
-    for (int err = 0; err < 2; err++) {
-        if (process->lines[err].length == 0 || json_array_size(lines) >= LINES_MOST)
-            continue;
-        base64_encode(process->lines[err].text, process->lines[err].length, text);
-        json_array_append_new(lines,
-                              json_pack("{s:s, s:i, s:b, s:s}", "machine", process->machine->name,
-                                        "pid", process->pid, "err", err, "text", text));
-    }
-}
-
-static json_t *lines_json(const struct jobs *jobs)
-{
-    json_t *lines = json_array();
-
-    for (size_t i = 0; i < jobs->count; i++)
-        for (size_t j = 0; j < jobs->list[i]->count; j++)
-            add_lines(lines, jobs->list[i]->processes[j]);
-    return lines;
-}
 
 /* Those that have agents, also without any job there now: they end with the session. */
 static json_t *machines_json(const struct jobs *jobs)
@@ -57,45 +29,30 @@ static json_t *session_json(const struct jobs *jobs)
 
     for (size_t i = 0; i < jobs->filter_count; i++)
         json_array_append_new(filters, kept_filter_json(jobs->filters[i]));
-    return kept_session_json(&(struct kept_session){.next_job = jobs->next_job,
-                                                    .next_filter = jobs->next_filter,
-                                                    .heard = conduct_heard(jobs->conduct),
-                                                    .warned = jobs->warned,
-                                                    .used = jobs->used,
-                                                    .reach = jobs->reach,
-                                                    .filters = filters,
-                                                    .machines = machines_json(jobs),
-                                                    .notes = conduct_notes(jobs->conduct),
-                                                    .lines = lines_json(jobs),
-                                                    .recording = jobs->recording});
+    return kept_session_json(jobs->conduct, &(struct kept_session){.next_job = jobs->next_job,
+                                                                   .next_filter = jobs->next_filter,
+                                                                   .warned = jobs->warned,
+                                                                   .used = jobs->used,
+                                                                   .reach = jobs->reach,
+                                                                   .filters = filters,
+                                                                   .machines = machines_json(jobs),
+                                                                   .recording = jobs->recording});
 }
 
-static json_t *process_json(const struct job_process *process)
+static json_t *job_json(const struct jobs *jobs, const struct job *job)
 {
-    return kept_process_json(&(struct kept_process){.name = process->name,
-                                                    .pid = process->pid,
-                                                    .machine = process->machine->name,
-                                                    .state = job_state_word(process->state),
-                                                    .begun = process->begun,
-                                                    .status = process->status});
-}
+    json_t *machines = json_array();
 
-static json_t *job_json(const struct job *job)
-{
-    json_t *processes = json_array(), *machines = json_array();
-
-    for (size_t i = 0; i < job->count; i++)
-        json_array_append_new(processes, process_json(job->processes[i]));
     for (size_t i = 0; i < job->recording_count; i++)
         json_array_append_new(machines, json_string(job->recordings[i].machine->name));
-    return kept_job_json(&(struct kept_job){.number = job->number,
-                                            .name = job->name,
-                                            .recording = job->recording,
-                                            .filter = job->filter->name,
-                                            .flags = job->flags,
-                                            .flags_set = job->flags_set,
-                                            .processes = processes,
-                                            .machines = machines});
+    return kept_job_json(jobs->conduct, &(struct kept_job){.number = job->number,
+                                                           .name = job->name,
+                                                           .recording = job->recording,
+                                                           .filter = job->filter->name,
+                                                           .flags = job->flags,
+                                                           .flags_set = job->flags_set,
+                                                           .processes = job,
+                                                           .machines = machines});
 }
 
 static void keep(struct jobs *jobs, const char *key, json_t *value)
@@ -117,11 +74,12 @@ void jobs_keep(struct jobs *jobs)
             continue;
         jobs->list[i]->changed = false;
         snprintf(key, sizeof(key), "job.%u", jobs->list[i]->number);
-        keep(jobs, key, job_json(jobs->list[i]));
+        keep(jobs, key, job_json(jobs, jobs->list[i]));
     }
-    if (jobs->meta_changed)
+    if (jobs->meta_changed || jobs->kept_heard != conduct_heard(jobs->conduct))
         keep(jobs, "session", session_json(jobs));
     jobs->meta_changed = false;
+    jobs->kept_heard = conduct_heard(jobs->conduct);
 }
 
 /* ---- reading ---- */
@@ -197,7 +155,8 @@ static int read_session(struct jobs *jobs, json_t *kept, struct problem *problem
         return damaged(problem);
     jobs->next_job = (unsigned)kept_number(kept, "next_job");
     jobs->next_filter = (unsigned)kept_number(kept, "next_filter");
-    conduct_set_heard(jobs->conduct, (uint64_t)kept_number(kept, "heard"));
+    jobs->kept_heard = (uint64_t)kept_number(kept, "heard");
+    conduct_set_heard(jobs->conduct, jobs->kept_heard);
     jobs->warned = json_is_true(json_object_get(kept, "warned"));
     json_object_update(jobs->used, used);
     jobs->recording = json_incref(json_object_get(kept, "recording"));
@@ -211,61 +170,40 @@ static int read_session(struct jobs *jobs, json_t *kept, struct problem *problem
     return result;
 }
 
-static void read_line(struct jobs *jobs, json_t *kept)
+/* A machine that a job has, added. NULL: it cannot be. */
+static struct job_machine *machine_at(struct jobs *jobs, json_t *kept, struct problem *problem)
 {
     struct job_machine *machine = jobs_name_machine(jobs, kept_text(kept, "machine"));
-    struct job_process *process = jobs_find_process(jobs, machine, kept_number(kept, "pid"));
-    bool err = json_is_true(json_object_get(kept, "err"));
-    const char *text = kept_text(kept, "text");
-    char bytes[CONDUCT_LINE_MOST + 3];
 
-    int64_t size = process == NULL || strlen(text) > BASE64_LENGTH(CONDUCT_LINE_MOST)
-                       ? -1
-                       : base64_decode(text, strlen(text), bytes);
-    if (size <= 0 || size >= CONDUCT_LINE_MOST)
-        return;
-    memcpy(process->lines[err].text, bytes, (size_t)size);
-    process->lines[err].length = (size_t)size;
-}
-
-static int read_state(const char *word, enum job_state *ret_state)
-{
-    for (enum job_state state = JOB_NEW; state < JOB_STATES; state++)
-        if (strcmp(job_state_word(state), word) == 0) {
-            *ret_state = state;
-            return 0;
-        }
-    return -EINVAL;
+    if (machine == NULL)
+        problem_set(problem, -ENOMEM, "out of memory");
+    else if (machine->host == NULL && jobs_add_host(jobs, machine, problem) < 0)
+        machine = NULL;
+    return machine;
 }
 
 static int read_process(struct jobs *jobs, struct job *job, json_t *kept, struct problem *problem)
 {
-    enum job_state state;
-    struct job_machine *machine = jobs_name_machine(jobs, kept_text(kept, "machine"));
+    struct job_machine *machine = machine_at(jobs, kept, problem);
+    struct conduct_process *process = NULL;
 
-    if (kept_text(kept, "name")[0] == '\0' || read_state(kept_text(kept, "state"), &state) < 0)
+    if (machine == NULL)
+        return -ENOMEM;
+    int result = kept_process_read(jobs->conduct, machine->host, kept, &process);
+    if (result == -EBADMSG)
         return damaged(problem);
-    struct job_process *process =
-        machine == NULL ? NULL : job_new_process(job, kept_text(kept, "name"));
-    if (process == NULL)
-        return problem_set(problem, -ENOMEM, "out of memory");
-    process->machine = machine;
-    process->state = state;
-    process->pid = (pid_t)kept_number(kept, "pid");
-    process->begun = json_is_true(json_object_get(kept, "begun"));
-    process->status = (int)kept_number(kept, "status");
-    return 0;
+    if (result == 0)
+        result = job_take_process(job, process);
+    return result < 0 ? problem_set(problem, result, "out of memory") : 0;
 }
 
 static int read_recording(struct jobs *jobs, struct job *job, json_t *kept, struct problem *problem)
 {
-    struct job_machine *machine = jobs_name_machine(jobs, kept_text(kept, "machine"));
+    struct job_machine *machine = machine_at(jobs, kept, problem);
 
-    if (machine == NULL || array_reserve(&job->recordings, &job->recording_capacity,
-                                         job->recording_count + 1, sizeof(*job->recordings)) < 0)
-        return problem_set(problem, -ENOMEM, "out of memory");
-    job->recordings[job->recording_count++] = (struct job_recording){.machine = machine};
-    return 0;
+    if (machine != NULL)
+        job_note_recording(job, machine);
+    return machine == NULL ? -ENOMEM : 0;
 }
 
 static int read_job(struct jobs *jobs, json_t *kept, struct problem *problem)
@@ -325,7 +263,6 @@ int jobs_resume(struct jobs *jobs, json_t *kept, struct problem *problem)
     int result = read_session(jobs, json_object_get(kept, "session"), problem);
     const char *key;
     json_t *one;
-    size_t line;
 
     for (unsigned number = 1; result == 0 && number <= jobs->next_job; number++) {
         char name[32];
@@ -336,15 +273,12 @@ int jobs_resume(struct jobs *jobs, json_t *kept, struct problem *problem)
                 result = read_job(jobs, one, problem);
         }
     }
-    json_array_foreach(json_object_get(json_object_get(kept, "session"), "lines"), line, one)
-    {
-        if (result == 0)
-            read_line(jobs, one);
-    }
+    kept_lines_read(jobs->conduct, json_object_get(json_object_get(kept, "session"), "lines"));
     /* Messages of the time between are delivered from the first poll on, and only for machines that were added: so all
      * jobs are read first, and all machines are added, before the first one is waited for. */
     for (size_t i = 0; result == 0 && i < jobs->machine_count; i++)
-        result = jobs_add_host(jobs, jobs->machines[i], problem);
+        if (jobs->machines[i]->host == NULL)
+            result = jobs_add_host(jobs, jobs->machines[i], problem);
     for (size_t i = 0; result == 0 && i < jobs->machine_count; i++)
         connect_again(jobs, jobs->machines[i], problem);
     if (result == 0) {

@@ -15,29 +15,17 @@ static struct job *job_of_recording(const struct jobs *jobs, const char *recordi
     return NULL;
 }
 
-struct job_process *jobs_find_process(const struct jobs *jobs, const struct job_machine *machine,
-                                      int64_t pid)
-{
-    for (size_t i = jobs->count; i-- > 0;)
-        for (size_t j = jobs->list[i]->count; j-- > 0;) {
-            struct job_process *process = jobs->list[i]->processes[j];
-            if (process->pid == pid && process->machine == machine)
-                return process;
-        }
-    return NULL;
-}
-
 /* One that was created just before a controller died is part of its job, too. Others were removed. */
-static struct job_process *adopt(struct job *job, struct job_machine *machine,
-                                 const struct listed_process *listed)
+static struct conduct_process *adopt(struct jobs *jobs, struct job *job,
+                                     struct job_machine *machine,
+                                     const struct listed_process *listed)
 {
-    if (listed->state != LISTED_NEW || listed->name[0] == '\0')
+    if (listed->state != PROCESS_NEW || listed->name[0] == '\0')
         return NULL;
-    struct job_process *process = job_new_process(job, listed->name);
-    if (process == NULL)
+    struct conduct_process *process =
+        conduct_know(jobs->conduct, machine->host, listed->pid, PROCESS_NEW, listed->name);
+    if (process == NULL || job_take_process(job, process) < 0)
         return NULL;
-    process->machine = machine;
-    process->pid = listed->pid;
     job_note_recording(job, machine);
     job->flags_set = false;
     job->adopted = true;
@@ -48,49 +36,38 @@ static void take_listed(struct jobs *jobs, struct job_machine *machine,
                         const struct listed_process *listed)
 {
     struct job *job = job_of_recording(jobs, listed->recording);
-    struct job_process *process = jobs_find_process(jobs, machine, listed->pid);
+    struct conduct_process *process =
+        conduct_find_process(jobs->conduct, machine->host, listed->pid);
 
-    if (job == NULL || (process != NULL && process->job != job))
+    if (job == NULL || (process != NULL && job_of(process) != job))
         return;
-    if (process == NULL && (process = adopt(job, machine, listed)) == NULL)
+    if (process == NULL && (process = adopt(jobs, job, machine, listed)) == NULL)
         return;
-    process->listed = true;
-    if (process->state == JOB_KILLED || process->state == JOB_ACQUIRED)
-        return;
-    if (listed->state == LISTED_RUNNING)
-        process->state = JOB_RUNNING;
-    else if (listed->state == LISTED_STOPPED)
-        process->state = JOB_STOPPED;
-    else if (listed->state == LISTED_NEW && process->state == JOB_RUNNING)
-        process->state = JOB_NEW;
-    else if (listed->state == LISTED_ENDED)
-        jobs_take_end(jobs, process, &listed->end);
-    process->begun = listed->state != LISTED_NEW;
+    conduct_take_listed(process, listed);
     job->changed = true;
 }
 
 /* What the agent does not know has ended with an earlier agent. */
-static void take_missing(struct jobs *jobs, struct job_process *process)
+static void take_missing(struct jobs *jobs, struct conduct_process *process)
 {
-    if (process->listed || process->state == JOB_ACQUIRED || process->state == JOB_KILLED)
+    if (process->listed || process->state == PROCESS_ACQUIRED || process->state == PROCESS_KILLED)
         return;
-    process->state = JOB_KILLED;
-    process->status = 128 + 9;
-    process->job->changed = true;
+    conduct_set_ended(process, 128 + 9);
+    job_of(process)->changed = true;
     jobs_tell(jobs, "%s@%s of job %s is gone: its agent ended meanwhile", process->name,
-              process->machine->name, process->job->name);
+              process->host->name, job_of(process)->name);
 }
 
 static void take_listing(struct jobs *jobs, struct job_machine *machine, json_t *list)
 {
+    struct conduct_process *process;
     struct listed_process listed;
     struct problem problem;
     json_t *one;
     size_t i;
 
-    for (i = 0; i < jobs->count; i++)
-        for (size_t j = 0; j < jobs->list[i]->count; j++)
-            jobs->list[i]->processes[j]->listed = false;
+    for (i = 0; (process = conduct_process_at(jobs->conduct, i)) != NULL; i++)
+        process->listed = false;
     json_array_foreach(list, i, one)
     {
         if (notice_listed(one, &listed, &problem) == 0)
@@ -98,10 +75,9 @@ static void take_listing(struct jobs *jobs, struct job_machine *machine, json_t 
         else
             jobs_distrust(jobs, machine, problem.text);
     }
-    for (i = 0; i < jobs->count; i++)
-        for (size_t j = 0; j < jobs->list[i]->count; j++)
-            if (jobs->list[i]->processes[j]->machine == machine)
-                take_missing(jobs, jobs->list[i]->processes[j]);
+    for (i = 0; (process = conduct_process_at(jobs->conduct, i)) != NULL; i++)
+        if (process->host == machine->host)
+            take_missing(jobs, process);
 }
 
 /* Their agents created them with the flags that the recording began with. */

@@ -3,7 +3,6 @@
 #ifndef DPM_JOB_PRIVATE_H
 #define DPM_JOB_PRIVATE_H
 
-#include "conduct/agent_requests.h"
 #include "conduct/session_kept.h"
 #include "job/job.h"
 
@@ -24,21 +23,6 @@ struct job_machine {
     bool unsure;     /* its agent may know of other states than we do */
 };
 
-struct job;
-
-struct job_process {
-    char name[JOB_NAME_SIZE];
-    pid_t pid;
-    struct job_machine *machine;
-    struct job *job;
-    enum job_state state;
-    bool begun;                   /* it has executed an instruction */
-    int status;                   /* when killed: as a shell has it */
-    bool noticed;                 /* its agent has reported that it stopped or continued */
-    bool listed;                  /* its agent knows of it (job_listing.c) */
-    struct conduct_line lines[2]; /* of its output, not complete yet */
-};
-
 /* A recording of a job. */
 struct job_recording {
     struct job_machine *machine;
@@ -53,7 +37,7 @@ struct job {
     bool flags_set; /* on all machines */
     bool adopted;   /* it has a process that an agent has listed, without our flags */
     bool changed;   /* and not stored yet */
-    struct job_process **processes;
+    struct conduct_process **processes; /* each has the job as its context */
     size_t count, capacity;
     struct job_recording *recordings;
     size_t recording_count, recording_capacity;
@@ -76,6 +60,7 @@ struct jobs {
     unsigned next_job, next_filter;
     json_t *used; /* names of recordings */
     bool meta_changed;
+    uint64_t kept_heard; /* what had been heard when that was last stored */
     const char
         *connecting; /* a machine that is waited for: why that fails is in `why`, not printed */
     char why[640];
@@ -110,9 +95,6 @@ int jobs_error(struct jobs *jobs, const char *format, ...) __attribute__((format
 
 void jobs_poll(struct jobs *jobs, int timeout_ms);
 
-/* A process has ended. */
-void jobs_take_end(struct jobs *jobs, struct job_process *process, const struct process_end *end);
-
 /* Prints a line about a machine once. */
 void jobs_say_once(struct jobs *jobs, struct job_machine *machine, const char *text);
 
@@ -131,9 +113,7 @@ int jobs_add_host(struct jobs *jobs, struct job_machine *machine, struct problem
 int jobs_machine(struct jobs *jobs, const char *name, struct job_machine **ret_machine,
                  struct problem *problem);
 
-/* As conduct_ask_later and conduct_await. A machine that is out is tried again. After an interruption states are unsure. */
-void jobs_ask_later(struct jobs *jobs, struct job_machine *machine, const char *method,
-                    json_t *params, struct conduct_answer *answer);
+/* As conduct_await. After an interruption states are unsure. */
 int jobs_await(struct jobs *jobs, struct conduct_answer *answers, size_t count);
 
 /* After an interruption: machines may be in other states than we know. */
@@ -152,15 +132,20 @@ size_t job_line_length(const char *line);
 
 struct job *jobs_find(const struct jobs *jobs, const char *name);
 struct kept_filter *jobs_find_filter(const struct jobs *jobs, const char *name);
-struct job_process *job_find(const struct job *job, const char *name);
+struct conduct_process *job_find(const struct job *job, const char *name);
 
 /* NULL: there is no such job, or process of it; that, and which there are, was printed. */
 struct job *jobs_need(struct jobs *jobs, const char *name);
-struct job_process *jobs_need_process(struct jobs *jobs, const char *job, const char *name);
+struct conduct_process *jobs_need_process(struct jobs *jobs, const char *job, const char *name);
 
 struct job *jobs_new_job(struct jobs *jobs, const char *name);
-struct job_process *job_new_process(struct job *job, const char *name);
-void job_free_process(struct job *job, struct job_process *process);
+
+/* Makes a process part of the job: of several that are called "sort" the second one becomes "sort.2". Returns 0, or -ENOMEM, and it
+ * is forgotten. */
+int job_take_process(struct job *job, struct conduct_process *process);
+void job_remove_process(struct conduct_process *process);
+struct job *job_of(const struct conduct_process *process);
+struct job_machine *job_machine_of(const struct conduct_process *process);
 void jobs_free_job(struct jobs *jobs, struct job *job);
 
 /* ---- job_machines.c ---- */
@@ -204,10 +189,6 @@ int jobs_resume(struct jobs *jobs, json_t *kept, struct problem *problem);
 /* Asks the agents of unsure machines for the states of their processes. */
 void jobs_look_again(struct jobs *jobs);
 
-/* NULL: there is none. */
-struct job_process *jobs_find_process(const struct jobs *jobs, const struct job_machine *machine,
-                                      int64_t pid);
-
 /* ---- job_commands.c ---- */
 
 /* The machine has a recording of the job, with all flags. */
@@ -235,6 +216,10 @@ int command_removeprocess(struct jobs *jobs, const struct job_command *command);
 int command_wait(struct jobs *jobs, const struct job_command *command);
 int command_input(struct jobs *jobs, const struct job_command *command,
                   const struct job_reader *reader);
+
+/* Gives a process something to read; `end`: nothing follows. Takes what fits: a process that does not read makes us wait. */
+int jobs_give(struct jobs *jobs, struct conduct_process *process, const char *text, size_t size,
+              bool end);
 
 /* ---- job_logs.c ---- */
 

@@ -2,6 +2,8 @@
 /* job_records.c: the records of jobs and processes (Macrander, figure 6.3). See job.h. */
 #include "job/job_private.h"
 
+#include <errno.h>
+
 struct job *jobs_find(const struct jobs *jobs, const char *name)
 {
     for (size_t i = 0; i < jobs->count; i++)
@@ -18,7 +20,7 @@ struct kept_filter *jobs_find_filter(const struct jobs *jobs, const char *name)
     return NULL;
 }
 
-struct job_process *job_find(const struct job *job, const char *name)
+struct conduct_process *job_find(const struct job *job, const char *name)
 {
     char number[16];
 
@@ -45,10 +47,10 @@ struct job *jobs_need(struct jobs *jobs, const char *name)
     return NULL;
 }
 
-struct job_process *jobs_need_process(struct jobs *jobs, const char *job_name, const char *name)
+struct conduct_process *jobs_need_process(struct jobs *jobs, const char *job_name, const char *name)
 {
     struct job *job = jobs_need(jobs, job_name);
-    struct job_process *process = job == NULL ? NULL : job_find(job, name);
+    struct conduct_process *process = job == NULL ? NULL : job_find(job, name);
 
     if (job != NULL && process == NULL)
         jobs_error(jobs, "job %s has no process '%s'; `jobs %s` lists them", job->name, name,
@@ -72,46 +74,58 @@ struct job *jobs_new_job(struct jobs *jobs, const char *name)
 }
 
 /* "sort", then "sort.2" ... */
-static void name_process(const struct job *job, const char *name, char ret_name[JOB_NAME_SIZE])
+static void name_process(const struct job *job, struct conduct_process *process)
 {
-    snprintf(ret_name, JOB_NAME_SIZE, "%s", name);
-    for (unsigned nth = 2; job_find(job, ret_name) != NULL; nth++)
-        snprintf(ret_name, JOB_NAME_SIZE, "%.50s.%u", name, nth);
+    char name[CONDUCT_NAME_SIZE];
+
+    snprintf(name, sizeof(name), "%s", process->name);
+    for (unsigned nth = 2; job_find(job, process->name) != NULL; nth++)
+        snprintf(process->name, sizeof(process->name), "%.50s.%u", name, nth);
 }
 
-struct job_process *job_new_process(struct job *job, const char *name)
+int job_take_process(struct job *job, struct conduct_process *process)
 {
-    struct job_process *process = calloc(1, sizeof(*process));
-
-    if (process == NULL || array_reserve(&job->processes, &job->capacity, job->count + 1,
-                                         sizeof(struct job_process *)) < 0) {
-        free(process);
-        return NULL;
+    if (array_reserve(&job->processes, &job->capacity, job->count + 1,
+                      sizeof(struct conduct_process *)) < 0) {
+        conduct_forget(process);
+        return -ENOMEM;
     }
-    name_process(job, name, process->name);
-    process->job = job;
+    name_process(job, process);
+    process->context = job;
     job->processes[job->count++] = process;
     job->changed = true;
-    return process;
+    return 0;
 }
 
-void job_free_process(struct job *job, struct job_process *process)
+void job_remove_process(struct conduct_process *process)
 {
+    struct job *job = job_of(process);
+
     for (size_t i = 0; i < job->count; i++)
         if (job->processes[i] == process) {
             memmove(&job->processes[i], &job->processes[i + 1],
-                    (job->count - i - 1) * sizeof(struct job_process *));
+                    (job->count - i - 1) * sizeof(struct conduct_process *));
             job->count--;
             break;
         }
-    free(process);
+    conduct_forget(process);
     job->changed = true;
+}
+
+struct job *job_of(const struct conduct_process *process)
+{
+    return process->context;
+}
+
+struct job_machine *job_machine_of(const struct conduct_process *process)
+{
+    return process->host->context;
 }
 
 static void free_job(struct job *job)
 {
     while (job->count > 0)
-        job_free_process(job, job->processes[job->count - 1]);
+        job_remove_process(job->processes[job->count - 1]);
     free(job->processes);
     free(job->recordings);
     free(job);

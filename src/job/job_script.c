@@ -36,7 +36,7 @@ static size_t count_active(const struct jobs *jobs)
 
     for (size_t i = 0; i < jobs->count; i++)
         for (size_t j = 0; j < jobs->list[i]->count; j++)
-            active += jobs->list[i]->processes[j]->state != JOB_KILLED;
+            active += jobs->list[i]->processes[j]->state != PROCESS_KILLED;
     return active;
 }
 

@@ -11,20 +11,6 @@
 
 /* ---- questions ---- */
 
-void jobs_ask_later(struct jobs *jobs, struct job_machine *machine, const char *method,
-                    json_t *params, struct conduct_answer *answer)
-{
-    struct remote_host *host;
-    struct problem problem;
-
-    /* one that is out may be there again: the question waits for the connection */
-    if (machine->host->state == REMOTE_OUT) {
-        machine->unsure = true;
-        remote_add(conduct_remote(jobs->conduct), machine->name, &host, &problem);
-    }
-    conduct_ask_later(jobs->conduct, machine->host, method, params, CONDUCT_CALL_MS, answer);
-}
-
 void jobs_doubt(struct jobs *jobs)
 {
     for (size_t i = 0; conduct_is_interrupted(jobs->conduct) && i < jobs->machine_count; i++)
@@ -48,15 +34,9 @@ int jobs_ask(struct jobs *jobs, struct job_machine *machine, const char *method,
 {
     struct conduct_answer answer;
 
-    jobs_ask_later(jobs, machine, method, params, &answer);
+    conduct_ask_later(jobs->conduct, machine->host, method, params, CONDUCT_CALL_MS, &answer);
     jobs_await(jobs, &answer, 1);
-    if (answer.error < 0)
-        return problem_set(problem, answer.error, "%s: %s", machine->name, answer.why);
-    if (ret_result != NULL)
-        *ret_result = answer.result;
-    else
-        json_decref(answer.result);
-    return 0;
+    return conduct_answer_take(&answer, ret_result, problem);
 }
 
 /* ---- machines ---- */
@@ -210,8 +190,11 @@ int jobs_open(const struct job_options *options, struct jobs **ret_jobs, struct 
         .lasting = true,
         .direct = true,
     };
-    const struct conduct_options conduct = {
-        .session = &remote, .event = jobs_happen, .work = jobs_work, .context = jobs};
+    const struct conduct_options conduct = {.session = &remote,
+                                            .event = jobs_happen,
+                                            .work = jobs_work,
+                                            .again = true,
+                                            .context = jobs};
     result = conduct_open(&conduct, &jobs->conduct, problem);
     if (result == 0)
         result = begin(jobs, problem);
@@ -235,8 +218,6 @@ static void free_all(struct jobs *jobs)
         kept_filter_done(jobs->filters[i]);
         free(jobs->filters[i]);
     }
-    while (jobs->count > 0)
-        jobs_free_job(jobs, jobs->list[0]);
     free(jobs->machines);
     free(jobs->filters);
     free(jobs->list);
@@ -248,6 +229,8 @@ void jobs_close(struct jobs *jobs)
         return;
     if (jobs->conduct != NULL)
         jobs_keep(jobs);
+    while (jobs->count > 0) /* their processes belong to the conduct */
+        jobs_free_job(jobs, jobs->list[0]);
     conduct_close(jobs->conduct);
     if (jobs->sink != NULL)
         fclose(jobs->sink);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* conduct_test.c: lines of output come whole, in whatever pieces they were sent; what agents report is read. Questions and answers
- * are tested with real agents, by tests/command. */
-#include "conduct/agent_requests.h"
+/* conduct_test.c: processes on machines, as their agents report them; lines of output come whole, in whatever pieces they were sent; what
+ * is kept is read again. Questions and answers are tested with real agents, by tests/command. */
+#include "conduct/conduct_private.h"
 #include "conduct/session_kept.h"
 #include "seeded.h"
 
@@ -18,30 +18,96 @@
 #define TEXT_SIZE 20000
 #define CASES     200
 
-/* ---- lines ---- */
+/* ---- a session without machines ---- */
 
-struct taken {
-    char text[2 * TEXT_SIZE];
+struct scene {
+    struct conduct conduct;
+    struct remote_host web1, db1;
+    char text[2 * TEXT_SIZE]; /* what events say, a line for each */
     size_t length, longest;
 };
 
-static void take(void *context, const char *text, size_t length)
+static void say(struct scene *scene, const char *text, size_t length)
 {
-    struct taken *taken = context;
-
-    assert_int_equal(length, strlen(text));
-    memcpy(taken->text + taken->length, text, length);
-    taken->length += length;
-    taken->text[taken->length++] = '\n';
-    taken->longest = length > taken->longest ? length : taken->longest;
+    assert_true(scene->length + length + 2 < sizeof(scene->text));
+    memcpy(scene->text + scene->length, text, length);
+    scene->length += length;
+    scene->text[scene->length++] = '\n';
+    scene->text[scene->length] = '\0';
 }
+
+static void happens(void *context, const struct conduct_event *event)
+{
+    struct scene *scene = context;
+    char line[200];
+
+    if (event->kind == CONDUCT_OUTPUT) {
+        say(scene, event->text, event->length);
+        scene->longest = event->length > scene->longest ? event->length : scene->longest;
+    } else if (event->kind == CONDUCT_PROCESS) {
+        int length =
+            snprintf(line, sizeof(line), "%s@%s %s %d", event->process->name, event->host->name,
+                     process_state_word(event->process->state), event->process->status);
+        say(scene, line, (size_t)length);
+    } else {
+        say(scene, "other", 5);
+    }
+}
+
+static struct scene *new_scene(void)
+{
+    struct scene *scene = calloc(1, sizeof(*scene));
+
+    assert_non_null(scene);
+    scene->conduct.options = (struct conduct_options){.event = happens, .context = scene};
+    scene->conduct.notes = json_object();
+    scene->web1.name = (char *)"web1";
+    scene->db1.name = (char *)"db1";
+    return scene;
+}
+
+static void free_scene(struct scene *scene)
+{
+    conduct_forget_all(&scene->conduct);
+    json_decref(scene->conduct.notes);
+    free(scene);
+}
+
+static void output(struct scene *scene, struct remote_host *host, int64_t pid, bool err,
+                   const char *bytes, size_t size)
+{
+    struct fabric_message message = {.kind = FABRIC_OUTPUT,
+                                     .sequence = scene->conduct.heard + 1,
+                                     .pid = pid,
+                                     .err = err,
+                                     .bytes = (void *)bytes,
+                                     .size = size};
+
+    conduct_take(&scene->conduct, host, &message);
+}
+
+static void notice(struct scene *scene, struct remote_host *host, const char *method,
+                   const char *text)
+{
+    struct fabric_message message = {.kind = FABRIC_NOTICE,
+                                     .sequence = scene->conduct.heard + 1,
+                                     .params = json_loads(text, 0, NULL)};
+
+    assert_non_null(message.params);
+    message.method = (char *)method;
+    conduct_take(&scene->conduct, host, &message);
+    json_decref(message.params);
+}
+
+/* ---- lines ---- */
 
 /* Random pieces of a random text: its lines, and an end that the last one may lack. */
 static void test_lines(void **state)
 {
     uint64_t random = seed_of_run("conduct");
-    struct conduct_line *line = calloc(1, sizeof(*line));
-    struct taken *taken = calloc(1, sizeof(*taken));
+    struct scene *scene = new_scene();
+    struct conduct_process *process =
+        conduct_know(&scene->conduct, &scene->web1, 812, PROCESS_RUNNING, "x");
     char *text = malloc(TEXT_SIZE);
 
     (void)state;
@@ -49,41 +115,246 @@ static void test_lines(void **state)
         size_t length = random_below(&random, 3000), at = 0;
         for (size_t k = 0; k < length; k++)
             text[k] = random_below(&random, 20) == 0 ? '\n' : 'x';
-        taken->length = 0;
+        scene->length = 0;
         while (at < length) {
             size_t piece = 1 + random_below(&random, length - at);
-            conduct_line_add(line, text + at, piece, take, taken);
+            output(scene, &scene->web1, 812, false, text + at, piece);
             at += piece;
         }
-        conduct_line_add(line, NULL, 0, take, taken);
-        assert_int_equal(line->length, 0);
-        assert_true(taken->length == length || taken->length == length + 1);
-        assert_memory_equal(taken->text, text, length);
+        conduct_flush(process);
+        assert_int_equal(process->lines[0].length, 0);
+        assert_true(scene->length == length || scene->length == length + 1);
+        assert_memory_equal(scene->text, text, length);
     }
     free(text);
-    free(taken);
-    free(line);
+    free_scene(scene);
 }
 
 /* One without an end would need any memory: it is split, and nothing is lost. */
 static void test_long_line(void **state)
 {
-    struct conduct_line *line = calloc(1, sizeof(*line));
-    struct taken *taken = calloc(1, sizeof(*taken));
+    struct scene *scene = new_scene();
     char *text = malloc(TEXT_SIZE);
     size_t letters = 0;
 
     (void)state;
+    conduct_know(&scene->conduct, &scene->web1, 812, PROCESS_RUNNING, "x");
     memset(text, 'y', TEXT_SIZE);
-    conduct_line_add(line, text, TEXT_SIZE, take, taken);
-    conduct_line_add(line, NULL, 0, take, taken);
-    for (size_t i = 0; i < taken->length; i++)
-        letters += taken->text[i] == 'y';
+    output(scene, &scene->web1, 812, true, text, TEXT_SIZE);
+    output(scene, &scene->web1, 812, true, "", 0);
+    for (size_t i = 0; i < scene->length; i++)
+        letters += scene->text[i] == 'y';
     assert_int_equal(letters, TEXT_SIZE);
-    assert_int_equal(taken->longest, CONDUCT_LINE_MOST - 1);
+    assert_int_equal(scene->longest, CONDUCT_LINE_MOST - 1);
     free(text);
-    free(taken);
-    free(line);
+    free_scene(scene);
+}
+
+/* Nothing is held back, and no end of a line is added, for a process whose output is to come as it is. */
+static void test_whole_output(void **state)
+{
+    struct scene *scene = new_scene();
+    struct conduct_process *process =
+        conduct_know(&scene->conduct, &scene->web1, 812, PROCESS_RUNNING, "x");
+
+    (void)state;
+    process->whole = true;
+    output(scene, &scene->web1, 812, false, "a\nb", 3);
+    output(scene, &scene->web1, 812, false, "", 0);
+    assert_string_equal(scene->text, "a\nb\n"); /* say() ends each event */
+    free_scene(scene);
+}
+
+/* ---- processes ---- */
+
+/* The machine and the number name a process; of two with one number it is the one that came last. */
+static void test_reports_find_their_process(void **state)
+{
+    struct scene *scene = new_scene();
+    struct conduct *conduct = &scene->conduct;
+    struct conduct_process *old = conduct_know(conduct, &scene->web1, 812, PROCESS_KILLED, "old"),
+                           *sort = conduct_know(conduct, &scene->web1, 812, PROCESS_NEW, "sort"),
+                           *other = conduct_know(conduct, &scene->db1, 812, PROCESS_NEW, "other"),
+                           *taken =
+                               conduct_know(conduct, &scene->db1, 7, PROCESS_ACQUIRED, "taken");
+
+    (void)state;
+    output(scene, &scene->web1, 812, false, "half", 4);
+    notice(scene, &scene->web1, "process.stopped", "{\"pid\": 812}");
+    assert_true(sort->confirmed && !other->confirmed);
+    notice(scene, &scene->web1, "process.continued", "{\"pid\": 812}");
+    notice(scene, &scene->web1, "process.ended", "{\"pid\": 812, \"signal\": 9}");
+    assert_true(sort->end.by_signal && sort->end.number == 9);
+    output(scene, &scene->web1, 812, false, " done\n", 6);
+    notice(scene, &scene->web1, "process.ended", "{\"pid\": 812, \"status\": 1}");
+    notice(scene, &scene->db1, "process.ended", "{\"pid\": 7, \"status\": 1}");
+    notice(scene, &scene->db1, "process.ended", "{\"pid\": 8, \"status\": 1}");
+    notice(scene, &scene->db1, "process.ended", "{\"pid\": 812, \"status\": 3}");
+    notice(scene, &scene->db1, "note", "{\"text\": \"x\"}");
+    notice(scene, &scene->db1, "note", "{}");
+    assert_string_equal(scene->text, "sort@web1 stopped 0\nsort@web1 running 0\n"
+                                     "sort@web1 killed 137\nhalf done\nother@db1 killed 3\n"
+                                     "other\nother\n");
+    assert_true(old->status == 0 && taken->state == PROCESS_ACQUIRED);
+    conduct_forget(sort);
+    assert_ptr_equal(conduct_find_process(conduct, &scene->web1, 812), old);
+    assert_null(conduct_find_process(conduct, &scene->web1, 7));
+    assert_ptr_equal(conduct_process_at(conduct, 2), taken);
+    assert_null(conduct_process_at(conduct, 3));
+    free_scene(scene);
+}
+
+/* It is over with its end and the ends of both outputs, or a while after its end. */
+static void test_over(void **state)
+{
+    struct scene *scene = new_scene();
+    struct conduct_process *process =
+        conduct_know(&scene->conduct, &scene->web1, 812, PROCESS_RUNNING, "x");
+
+    (void)state;
+    output(scene, &scene->web1, 812, false, "", 0);
+    output(scene, &scene->web1, 812, true, "", 0);
+    assert_false(conduct_is_over(process, UINT64_MAX));
+    notice(scene, &scene->web1, "process.ended", "{\"pid\": 812, \"status\": 0}");
+    assert_true(conduct_is_over(process, process->ended));
+    process->closed[1] = false;
+    assert_false(conduct_is_over(process, process->ended + 400000000));
+    assert_true(conduct_is_over(process, process->ended + 600000000));
+    free_scene(scene);
+}
+
+/* An answer that comes after the end changes nothing; a program that cannot be executed has ended as in a shell. */
+static void test_answers(void **state)
+{
+    struct scene *scene = new_scene();
+    struct conduct *conduct = &scene->conduct;
+    struct conduct_process *fast = conduct_know(conduct, &scene->web1, 1, PROCESS_NEW, "fast"),
+                           *slow = conduct_know(conduct, &scene->web1, 2, PROCESS_NEW, "slow"),
+                           *none = conduct_know(conduct, &scene->web1, 3, PROCESS_NEW, "none");
+    struct conduct_answer good = {.host = &scene->web1, .came = true},
+                          bad = {.host = &scene->web1,
+                                 .came = true,
+                                 .error = -EREMOTEIO,
+                                 .why = "no such program"};
+    struct problem problem = {""};
+
+    (void)state;
+    notice(scene, &scene->web1, "process.ended", "{\"pid\": 1, \"status\": 0}");
+    assert_int_equal(conduct_changed(fast, PROCESS_RUNNING, &good, &problem), 0);
+    assert_int_equal(fast->state, PROCESS_KILLED);
+    assert_int_equal(conduct_changed(slow, PROCESS_RUNNING, &good, &problem), 0);
+    assert_true(slow->state == PROCESS_RUNNING && slow->begun);
+    assert_int_equal(conduct_changed(slow, PROCESS_STOPPED, &bad, &problem), -EREMOTEIO);
+    assert_true(slow->state == PROCESS_RUNNING);
+    assert_int_equal(conduct_changed(slow, PROCESS_STOPPED, &good, &problem), 0);
+    assert_true(slow->state == PROCESS_STOPPED && slow->begun);
+    assert_int_equal(conduct_changed(none, PROCESS_RUNNING, &bad, &problem), -EREMOTEIO);
+    assert_string_equal(problem.text, "web1: no such program");
+    assert_true(none->state == PROCESS_KILLED && none->status == 126 && !none->begun);
+    free_scene(scene);
+}
+
+static void list(struct conduct_process *process, const char *text)
+{
+    struct listed_process listed;
+    struct problem problem;
+    json_t *said = json_loads(text, 0, NULL);
+
+    assert_int_equal(notice_listed(said, &listed, &problem), 0);
+    conduct_take_listed(process, &listed);
+    json_decref(said);
+}
+
+/* What an agent lists corrects what the controller knows, unless it knows more. */
+static void test_listed(void **state)
+{
+    struct scene *scene = new_scene();
+    struct conduct *conduct = &scene->conduct;
+    struct conduct_process *early =
+                               conduct_know(conduct, &scene->web1, 1, PROCESS_STOPPED, "early"),
+                           *wrong =
+                               conduct_know(conduct, &scene->web1, 2, PROCESS_RUNNING, "wrong"),
+                           *gone = conduct_know(conduct, &scene->web1, 3, PROCESS_RUNNING, "gone");
+
+    (void)state;
+    list(early, "{\"pid\": 1, \"recording\": \"r\", \"command\": \"x\", \"state\": \"new\"}");
+    list(wrong, "{\"pid\": 2, \"recording\": \"r\", \"command\": \"x\", \"state\": \"new\"}");
+    list(gone, "{\"pid\": 3, \"recording\": \"r\", \"command\": \"x\", \"state\": \"ended\", "
+               "\"status\": 4}");
+    assert_true(early->state == PROCESS_STOPPED && !early->begun && early->listed);
+    assert_true(wrong->state == PROCESS_NEW && !wrong->begun);
+    assert_string_equal(scene->text, "gone@web1 killed 4\n");
+    list(early, "{\"pid\": 1, \"recording\": \"r\", \"command\": \"x\", \"state\": \"running\"}");
+    assert_true(early->state == PROCESS_RUNNING && early->begun);
+    free_scene(scene);
+}
+
+/* What one controller keeps of a job, the next one knows: states, and lines that are not complete. */
+static void test_kept_job(void **state)
+{
+    struct scene *scene = new_scene(), *next = new_scene();
+    struct conduct *conduct = &scene->conduct;
+    struct conduct_process *sort = conduct_know(conduct, &scene->web1, 812, PROCESS_NEW, "sort"),
+                           *another =
+                               conduct_know(conduct, &scene->web1, 9, PROCESS_NEW, "another"),
+                           *again = NULL;
+    int job, other_job;
+    json_t *one;
+    size_t i;
+
+    (void)state;
+    sort->context = &job;
+    another->context = &other_job;
+    notice(scene, &scene->web1, "process.stopped", "{\"pid\": 812}");
+    sort->begun = true;
+    output(scene, &scene->web1, 812, true, "a\nha\033lf", 7);
+    json_t *kept = kept_job_json(conduct, &(struct kept_job){.name = "sort",
+                                                             .recording = "f1-sort",
+                                                             .filter = "default",
+                                                             .processes = &job,
+                                                             .machines = json_pack("[s]", "web1")});
+    json_t *session = kept_session_json(conduct, &(struct kept_session){.used = kept,
+                                                                        .reach = kept,
+                                                                        .filters = json_array(),
+                                                                        .machines = json_array()});
+    json_t *processes = json_object_get(kept, "processes");
+    assert_int_equal(json_array_size(processes), 1);
+    assert_int_equal(kept_number(session, "heard"), 2);
+    json_array_foreach(processes, i, one)
+    {
+        assert_int_equal(kept_process_read(&next->conduct, &next->web1, one, &again), 0);
+    }
+    kept_lines_read(&next->conduct, json_object_get(session, "lines"));
+    assert_true(again->state == PROCESS_STOPPED && again->begun && again->pid == 812);
+    output(next, &next->web1, 812, true, "!\n", 2);
+    assert_string_equal(next->text, "ha\033lf!\n");
+    json_decref(session);
+    json_decref(kept);
+    free_scene(scene);
+    free_scene(next);
+}
+
+static void test_kept_process_is_checked(void **state)
+{
+    static const char *const damaged[] = {
+        "{}",
+        "{\"name\": \"\", \"pid\": 8, \"state\": \"new\"}",
+        "{\"name\": \"x\", \"pid\": 0, \"state\": \"new\"}",
+        "{\"name\": \"x\", \"pid\": 8, \"state\": \"ended\"}",
+        "{\"name\": 3, \"pid\": 8, \"state\": \"new\"}",
+    };
+    struct scene *scene = new_scene();
+    struct conduct_process *process;
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(damaged); i++) {
+        json_t *kept = json_loads(damaged[i], 0, NULL);
+        assert_int_equal(kept_process_read(&scene->conduct, &scene->web1, kept, &process),
+                         -EBADMSG);
+        json_decref(kept);
+    }
+    assert_null(conduct_process_at(&scene->conduct, 0));
+    free_scene(scene);
 }
 
 /* ---- notices ---- */
@@ -226,24 +497,23 @@ static void test_recordings(void **state)
     json_decref(said);
 }
 
-static void test_input(void **state)
-{
-    json_t *input = request_input(812, "a\0b", 3, true);
-
-    (void)state;
-    assert_int_equal(kept_number(input, "pid"), 812);
-    assert_string_equal(kept_text(input, "data"), "YQBi");
-    assert_true(json_is_true(json_object_get(input, "end")));
-    json_decref(input);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lines),       cmocka_unit_test(test_long_line),
-        cmocka_unit_test(test_notices),     cmocka_unit_test(test_notes_are_printed_once),
-        cmocka_unit_test(test_kept_filter), cmocka_unit_test(test_kept_reach),
-        cmocka_unit_test(test_recordings),  cmocka_unit_test(test_input),
+        cmocka_unit_test(test_lines),
+        cmocka_unit_test(test_long_line),
+        cmocka_unit_test(test_whole_output),
+        cmocka_unit_test(test_reports_find_their_process),
+        cmocka_unit_test(test_over),
+        cmocka_unit_test(test_answers),
+        cmocka_unit_test(test_listed),
+        cmocka_unit_test(test_kept_job),
+        cmocka_unit_test(test_kept_process_is_checked),
+        cmocka_unit_test(test_notices),
+        cmocka_unit_test(test_notes_are_printed_once),
+        cmocka_unit_test(test_kept_filter),
+        cmocka_unit_test(test_kept_reach),
+        cmocka_unit_test(test_recordings),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -25,11 +25,11 @@ static void test_each_action_in_each_state(void **state)
 
     (void)state;
     for (enum job_action action = JOB_START; action < JOB_ACTIONS; action++)
-        for (enum job_state in = JOB_NEW; in < JOB_STATES; in++) {
+        for (enum process_state in = PROCESS_NEW; in < PROCESS_STATES; in++) {
             const char *says = "";
             enum job_verdict verdict = job_rule(action, in, &says);
             if (letters[verdict] != expected[action][in])
-                fail_msg("action %d of a process that is %s: %c", action, job_state_word(in),
+                fail_msg("action %d of a process that is %s: %c", action, process_state_word(in),
                          letters[verdict]);
             /* the user is informed of each process (appendix A) */
             if (action != JOB_GIVE_INPUT || verdict == JOB_REFUSES)
@@ -42,8 +42,8 @@ static void test_words_of_states(void **state)
     static const char *const words[] = {"new", "running", "stopped", "killed", "acquired"};
 
     (void)state;
-    for (enum job_state in = JOB_NEW; in < JOB_STATES; in++)
-        assert_string_equal(job_state_word(in), words[in]);
+    for (enum process_state in = PROCESS_NEW; in < PROCESS_STATES; in++)
+        assert_string_equal(process_state_word(in), words[in]);
 }
 
 static const struct line {

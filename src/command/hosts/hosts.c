@@ -25,9 +25,8 @@ void hosts_say(struct hosts *hosts, const struct remote_host *host, const char *
 /* ---- what happens ---- */
 
 static void take_notice(struct hosts *hosts, struct metered_host *host,
-                        const struct conduct_event *event)
+                        const struct conduct_notice *notice)
 {
-    const struct conduct_notice *notice = event->notice;
     char line[640];
 
     switch (notice->kind) {
@@ -44,8 +43,7 @@ static void take_notice(struct hosts *hosts, struct metered_host *host,
         hosts_say_note(hosts, host, notice->text);
         return;
     default:
-        if (hosts->happens != NULL)
-            hosts->happens(hosts, host, event);
+        return;
     }
 }
 
@@ -86,11 +84,14 @@ static void happens(void *context, const struct conduct_event *event)
         hosts_say_note(hosts, event->host->context, line);
         return;
     case CONDUCT_NOTICE:
-        take_notice(hosts, event->host->context, event);
+        take_notice(hosts, event->host->context, event->notice);
         return;
+    case CONDUCT_PROCESS:
+        hosts->changed = true;
+        __attribute__((fallthrough));
     case CONDUCT_OUTPUT:
         if (hosts->happens != NULL)
-            hosts->happens(hosts, event->host->context, event);
+            hosts->happens(hosts, event);
     }
 }
 

@@ -19,7 +19,6 @@
 #include "command/hosts/hosts_storing.h"
 #include "command/recording/recording_command.h"
 #include "command/shared/progress.h"
-#include "conduct/agent_requests.h"
 #include "conduct/conduct.h"
 #include "filter/filter.h"
 #include "recorder/process_tree.h"
@@ -66,8 +65,6 @@ struct hosts {
     bool changed;        /* what is kept for the next controller, and not stored yet */
     uint64_t kept;       /* when that was stored; 0: it was not yet */
     uint64_t kept_heard; /* and what had been heard then */
-    /* the processes that it has started, as of kept_process_json; NULL: none */
-    json_t *(*processes)(const struct hosts *hosts);
     bool shows; /* records and processes are asked for, to be shown */
     struct progress progress;
     struct hosts_live live;
@@ -78,9 +75,8 @@ struct hosts {
     uint64_t silent;        /* ns that passed while the server answered nothing */
     bool broken;   /* the server has not answered for so long that the hosts were left out */
     void *context; /* the command's */
-    /* what `dpm run` does with notices and output; NULL: nothing */
-    void (*happens)(struct hosts *hosts, struct metered_host *host,
-                    const struct conduct_event *event);
+    /* what `dpm run` does with ends and output of its processes; NULL: nothing */
+    void (*happens)(struct hosts *hosts, const struct conduct_event *event);
     /* what it does with the first signals; NULL: any signal ends the recording */
     void (*interrupted)(struct hosts *hosts, int signal);
 };

@@ -61,16 +61,14 @@ static json_t *session_json(const struct hosts *hosts)
                                   (int)hosts->recorder.options->recording.store);
 
     json_array_append_new(filters, filter_json(hosts));
-    json_t *session =
-        kept_session_json(&(struct kept_session){.next_job = 1,
-                                                 .next_filter = 1,
-                                                 .heard = conduct_heard(hosts->conduct),
-                                                 .used = used,
-                                                 .reach = reach,
-                                                 .filters = filters,
-                                                 .machines = machines_json(hosts, false),
-                                                 .notes = conduct_notes(hosts->conduct),
-                                                 .recording = recording});
+    json_t *session = kept_session_json(
+        hosts->conduct, &(struct kept_session){.next_job = 1,
+                                               .next_filter = 1,
+                                               .used = used,
+                                               .reach = reach,
+                                               .filters = filters,
+                                               .machines = machines_json(hosts, false),
+                                               .recording = recording});
     json_decref(used);
     json_decref(reach);
     json_decref(recording);
@@ -83,16 +81,15 @@ static json_t *job_json(const struct hosts *hosts)
     struct problem problem;
 
     meter_flags_parse(hosts->recorder.options->flags, &flags, &problem);
-    return kept_job_json(&(struct kept_job){
-        .number = 1,
-        .name = HOSTS_RECORDING,
-        .recording = HOSTS_RECORDING,
-        .filter = "default",
-        .flags = flags,
-        .flags_set = true,
-        .processes = hosts->processes == NULL ? json_array() : hosts->processes(hosts),
-        .machines = machines_json(hosts, true),
-    });
+    return kept_job_json(hosts->conduct, &(struct kept_job){
+                                             .number = 1,
+                                             .name = HOSTS_RECORDING,
+                                             .recording = HOSTS_RECORDING,
+                                             .filter = "default",
+                                             .flags = flags,
+                                             .flags_set = true,
+                                             .machines = machines_json(hosts, true),
+                                         });
 }
 
 int hosts_keep(struct hosts *hosts, struct problem *problem)

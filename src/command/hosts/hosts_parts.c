@@ -5,8 +5,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 /* ---- output ---- */
@@ -29,52 +27,17 @@ void parts_label(struct running *running)
     }
 }
 
-static FILE *file_of(bool err)
+void parts_output(struct running *running, const struct part *part,
+                  const struct conduct_event *event)
 {
-    return err ? stderr : stdout;
-}
+    FILE *file = event->err ? stderr : stdout;
 
-struct writing {
-    struct part *part;
-    bool err;
-};
-
-static void write_line(void *context, const char *text, size_t length)
-{
-    const struct writing *writing = context;
-    FILE *file = file_of(writing->err);
-
-    progress_clear(&writing->part->running->hosts->progress);
-    fputs(writing->part->label, file);
-    fwrite(text, 1, length, file);
-    fputc('\n', file);
-}
-
-/* Without a label, bytes go through as they are. */
-void parts_output(struct running *running, struct part *part, bool err, const void *bytes,
-                  size_t size)
-{
-    struct writing writing = {part, err};
-
-    if (size == 0)
-        part->closed[err] = true;
-    if (part->label[0] == '\0') {
-        progress_clear(&running->hosts->progress);
-        fwrite(bytes, 1, size, file_of(err));
-    } else {
-        conduct_line_add(&part->lines[err], bytes, size, write_line, &writing);
-    }
-    fflush(file_of(err));
-}
-
-void parts_flush(struct running *running)
-{
-    for (size_t i = 0; i < running->count; i++)
-        for (int err = 0; err < 2; err++) {
-            struct writing writing = {&running->list[i], err == 1};
-            conduct_line_add(&running->list[i].lines[err], NULL, 0, write_line, &writing);
-            fflush(file_of(err));
-        }
+    progress_clear(&running->hosts->progress);
+    fputs(part->label, file);
+    fwrite(event->text, 1, event->length, file);
+    if (part->label[0] != '\0')
+        fputc('\n', file);
+    fflush(file);
 }
 
 /* ---- input ---- */
@@ -86,17 +49,15 @@ bool parts_has_input(void)
     return !isatty(STDIN_FILENO) || tcgetpgrp(STDIN_FILENO) == getpgrp();
 }
 
-static void sent(void *context, struct remote_host *host, const struct remote_reply *reply)
+static void take_answer(struct part_input *input)
 {
-    struct part_input *input = context;
-
-    (void)host;
     input->waiting = false;
-    input->again = reply->error == 0 ? 0 : clock_now(CLOCK_MONOTONIC) + AGAIN_AFTER;
-    if (reply->error == 0) {
+    input->again = input->answer.error == 0 ? 0 : clock_now(CLOCK_MONOTONIC) + AGAIN_AFTER;
+    if (input->answer.error == 0) {
         input->size = 0;
         input->open = !input->reached;
     }
+    conduct_answers_done(&input->answer, 1);
 }
 
 static void read_input(struct part_input *input)
@@ -115,17 +76,15 @@ static void read_input(struct part_input *input)
 void parts_input(struct running *running)
 {
     struct part_input *input = &running->input;
-    struct part *part = &running->list[0];
+    struct conduct_process *process = running->list[0].process;
 
-    if (!input->open || input->waiting || part->ended)
+    if (input->waiting && input->answer.came)
+        take_answer(input);
+    if (!input->open || input->waiting || process->state == PROCESS_KILLED)
         return;
     read_input(input);
     if ((input->size == 0 && !input->reached) || clock_now(CLOCK_MONOTONIC) < input->again)
         return;
-    json_t *params = request_input(part->pid, input->bytes, input->size, input->reached);
-    if (params == NULL)
-        return;
     input->waiting = true;
-    remote_call(conduct_remote(running->hosts->conduct), part->host->remote, "process.input",
-                params, CONDUCT_CALL_MS, sent, input);
+    conduct_input_later(process, input->bytes, input->size, input->reached, &input->answer);
 }

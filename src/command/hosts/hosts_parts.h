@@ -14,25 +14,20 @@
 #define PART_LABEL_SIZE 160
 
 struct part {
-    struct running *running;
     struct metered_host *host;
     char **command;
-    char label[PART_LABEL_SIZE]; /* before each line: "web1: " */
-    pid_t pid;
-    bool started, ended;
-    int status; /* as a shell has it */
-    uint64_t ended_at;
-    bool closed[2];               /* standard output, error */
-    struct conduct_line lines[2]; /* not complete yet */
+    char label[PART_LABEL_SIZE];     /* before each line: "web1: " */
+    struct conduct_process *process; /* NULL: not created yet; its context is NULL */
 };
 
 #define INPUT_SIZE 32768
 
 struct part_input {
-    bool open;    /* there may be more */
-    bool waiting; /* for an answer */
-    bool reached; /* its end, which is to be sent */
-    size_t size;  /* read, and not taken by the process yet */
+    bool open;                    /* there may be more */
+    bool waiting;                 /* for ... */
+    struct conduct_answer answer; /* ... this */
+    bool reached;                 /* its end, which is to be sent */
+    size_t size;                  /* read, and not taken by the process yet */
     uint64_t again;
     char bytes[INPUT_SIZE];
 };
@@ -50,12 +45,9 @@ struct running {
 /* Chooses the labels: none if there is one part. */
 void parts_label(struct running *running);
 
-/* Writes what a part has written, whole lines with their label. */
-void parts_output(struct running *running, struct part *part, bool err, const void *bytes,
-                  size_t size);
-
-/* Writes what is left of lines without an end. */
-void parts_flush(struct running *running);
+/* Writes a line with its label, or bytes as they are if there is none. */
+void parts_output(struct running *running, const struct part *part,
+                  const struct conduct_event *event);
 
 /* Whether our standard input is to be read: not by a job in the background. */
 bool parts_has_input(void);

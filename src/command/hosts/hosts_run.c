@@ -16,30 +16,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#define SECOND       1000000000ULL /* ns */
-#define OUTPUT_GRACE (SECOND / 2)  /* for output that is on its way when a process has ended */
-#define LOST_STATUS  255 /* of a process whose host cannot be reached: ssh(1) has the same */
+#define LOST_STATUS 255 /* of a process whose host cannot be reached: ssh(1) has the same */
 
 /* ---- what happens ---- */
 
-static struct part *find_part(struct running *running, const struct metered_host *host,
-                              json_int_t pid)
+static void note_end(struct running *running, const struct part *part)
 {
-    for (size_t i = 0; i < running->count; i++)
-        if (running->list[i].host == host && running->list[i].pid == pid && pid != 0)
-            return &running->list[i];
-    return NULL;
-}
-
-static void end_part(struct running *running, struct part *part, int status)
-{
-    if (part->ended)
-        return;
-    part->ended = running->hosts->changed = true;
-    part->status = status;
-    part->ended_at = clock_now(CLOCK_MONOTONIC);
     if (running->failed == 0)
-        running->failed = status;
+        running->failed = part->process->status;
 }
 
 static void tell_killed(struct running *running, const struct part *part, int signal)
@@ -53,27 +37,29 @@ static void tell_killed(struct running *running, const struct part *part, int si
     hosts_say(running->hosts, part->host->remote, line);
 }
 
-static void take_ended(struct running *running, struct part *part, const struct process_end *end)
-{
-    if (end->by_signal)
-        tell_killed(running, part, end->number);
-    end_part(running, part, end->by_signal ? 128 + end->number : end->number);
-}
-
-static void take_event(struct hosts *hosts, struct metered_host *host,
-                       const struct conduct_event *event)
+static void take_event(struct hosts *hosts, const struct conduct_event *event)
 {
     struct running *running = hosts->context;
-    const struct fabric_message *message = event->message;
-    struct part *part =
-        find_part(running, host, event->kind == CONDUCT_OUTPUT ? message->pid : event->notice->pid);
+    const struct conduct_process *process = event->process;
+    const struct part *part = NULL;
 
+    for (size_t i = 0; i < running->count; i++)
+        if (running->list[i].process == process)
+            part = &running->list[i];
     if (part == NULL)
         return;
     if (event->kind == CONDUCT_OUTPUT)
-        parts_output(running, part, message->err, message->bytes, message->size);
-    else if (event->notice->kind == NOTICE_ENDED)
-        take_ended(running, part, &event->notice->end);
+        parts_output(running, part, event);
+    else if (process->state == PROCESS_KILLED) {
+        if (process->end.by_signal)
+            tell_killed(running, part, process->end.number);
+        note_end(running, part);
+    }
+}
+
+static bool runs(const struct part *part)
+{
+    return part->process != NULL && part->process->begun && part->process->state != PROCESS_KILLED;
 }
 
 /* The first signal is for the processes, the second for dpm. */
@@ -81,12 +67,9 @@ static void pass_signal(struct hosts *hosts, int signal)
 {
     struct running *running = hosts->context;
 
-    for (size_t i = 0; conduct_interrupts(hosts->conduct) == 1 && i < running->count; i++) {
-        struct part *part = &running->list[i];
-        if (part->started && !part->ended)
-            remote_call(conduct_remote(hosts->conduct), part->host->remote, "process.signal",
-                        request_signal(part->pid, sigabbrev_np(signal)), 10000, NULL, NULL);
-    }
+    for (size_t i = 0; conduct_interrupts(hosts->conduct) == 1 && i < running->count; i++)
+        if (runs(&running->list[i]))
+            conduct_signal_later(running->list[i].process, sigabbrev_np(signal), NULL);
 }
 
 /* ---- the beginning ---- */
@@ -103,7 +86,6 @@ static int make_parts(struct running *running, struct problem *problem)
     for (size_t i = 0; i < count; i++) {
         const struct wanted_host *wanted = &hosts->options->list[i];
         struct part *part = &running->list[running->count++];
-        part->running = running;
         part->command = wanted->command != NULL ? wanted->command : running->wanted->command;
         for (size_t j = 0; j < hosts->count; j++)
             if (strcmp(hosts->list[j].remote->name, wanted->name) == 0)
@@ -114,25 +96,26 @@ static int make_parts(struct running *running, struct problem *problem)
 }
 
 /* A program that the host lacks is copied there. */
-static int create(struct part *part, struct problem *problem)
+static int create(struct running *running, struct part *part, struct problem *problem)
 {
-    struct running *running = part->running;
-    const struct conduct_process wanted = {
+    const struct conduct_command wanted = {
         .recording = HOSTS_RECORDING,
-        .command = part->command,
+        .words = part->command,
         .user = running->wanted->user,
         .input = part == running->list && running->input.open,
     };
     bool copied = false;
     char line[400];
-    int result = conduct_create(running->hosts->conduct, part->host->remote, &wanted, &part->pid,
-                                &copied, problem);
+    int result = conduct_create(running->hosts->conduct, part->host->remote, &wanted,
+                                &part->process, &copied, problem);
 
     if (copied) {
         snprintf(line, sizeof(line), "%.300s is not there: it runs a copy of the one here",
                  part->command[0]);
         hosts_say(running->hosts, part->host->remote, line);
     }
+    if (result == 0)
+        part->process->whole = part->label[0] == '\0';
     return result;
 }
 
@@ -141,7 +124,7 @@ static int create_all(struct running *running, struct problem *problem)
     int result = 0;
 
     for (size_t i = 0; result == 0 && i < running->count; i++)
-        result = create(&running->list[i], problem);
+        result = create(running, &running->list[i], problem);
     return result;
 }
 
@@ -150,10 +133,11 @@ static int start_all(struct running *running, struct problem *problem)
     int result = 0;
 
     for (size_t i = 0; result == 0 && i < running->count; i++) {
-        struct part *part = &running->list[i];
-        result = conduct_ask(running->hosts->conduct, part->host->remote, "process.start",
-                             request_process(part->pid), NULL, problem);
-        part->started = result == 0;
+        struct conduct_process *process = running->list[i].process;
+        struct conduct_answer answer;
+        conduct_change_later(process, PROCESS_RUNNING, &answer);
+        conduct_await(running->hosts->conduct, &answer, 1);
+        result = conduct_changed(process, PROCESS_RUNNING, &answer, problem);
     }
     return result;
 }
@@ -161,17 +145,17 @@ static int start_all(struct running *running, struct problem *problem)
 /* What was started already is asked to end. */
 static void take_back(struct running *running)
 {
-    struct problem ignored;
+    struct conduct_answer answer;
 
     running->abandoned = true;
     if (running->hosts->conduct != NULL)
         conduct_set_patience(running->hosts->conduct, 1);
-    for (size_t i = 0; i < running->count; i++) {
-        const struct part *part = &running->list[i];
-        if (part->started && !part->ended)
-            conduct_ask(running->hosts->conduct, part->host->remote, "process.signal",
-                        request_signal(part->pid, "TERM"), NULL, &ignored);
-    }
+    for (size_t i = 0; i < running->count; i++)
+        if (runs(&running->list[i])) {
+            conduct_signal_later(running->list[i].process, "TERM", &answer);
+            conduct_await(running->hosts->conduct, &answer, 1);
+            conduct_answers_done(&answer, 1);
+        }
 }
 
 static int begin(struct running *running, struct problem *problem)
@@ -197,45 +181,19 @@ static int begin(struct running *running, struct problem *problem)
     return result;
 }
 
-/* For the next controller. */
-static json_t *describe(const struct hosts *hosts)
-{
-    const struct running *running = hosts->context;
-    json_t *all = json_array();
-
-    for (size_t i = 0; i < running->count; i++) {
-        const struct part *part = &running->list[i];
-        const char *slash = strrchr(part->command[0], '/');
-        const struct kept_process process = {
-            .name = slash == NULL ? part->command[0] : slash + 1,
-            .pid = part->pid,
-            .machine = part->host->remote->name,
-            .state = part->ended     ? "killed"
-                     : part->started ? "running"
-                                     : "new",
-            .begun = part->started,
-            .status = part->status,
-        };
-        if (part->pid != 0)
-            json_array_append_new(all, kept_process_json(&process));
-    }
-    return all;
-}
-
 /* ---- until it ends ---- */
 
 static void end_lost(struct running *running)
 {
-    for (size_t i = 0; i < running->count; i++)
-        if (running->list[i].host->remote->state == REMOTE_OUT || running->list[i].host->agent_died)
-            end_part(running, &running->list[i], LOST_STATUS);
-}
-
-/* Whether the process has ended, and all that it has written has come. Its descendants may hold its files for ever. */
-static bool is_over(const struct part *part, uint64_t now)
-{
-    return part->ended &&
-           ((part->closed[0] && part->closed[1]) || now - part->ended_at >= OUTPUT_GRACE);
+    for (size_t i = 0; i < running->count; i++) {
+        const struct part *part = &running->list[i];
+        if (part->process->state == PROCESS_KILLED ||
+            (part->host->remote->state != REMOTE_OUT && !part->host->agent_died))
+            continue;
+        conduct_set_ended(part->process, LOST_STATUS);
+        running->hosts->changed = true;
+        note_end(running, part);
+    }
 }
 
 static bool finished(const struct running *running)
@@ -245,7 +203,7 @@ static bool finished(const struct running *running)
     if (conduct_interrupts(running->hosts->conduct) >= 2)
         return true;
     for (size_t i = 0; i < running->count; i++)
-        if (!is_over(&running->list[i], now))
+        if (!conduct_is_over(running->list[i].process, now))
             return false;
     return !running->wanted->wait || hosts_recording(running->hosts) == hosts_idle(running->hosts);
 }
@@ -258,13 +216,14 @@ static void record(struct running *running)
         end_lost(running);
         parts_input(running);
     }
-    parts_flush(running);
+    for (size_t i = 0; i < running->count; i++)
+        conduct_flush(running->list[i].process);
 }
 
 static int exit_status(const struct running *running)
 {
     for (size_t i = 0; i < running->count; i++)
-        if (!running->list[i].ended)
+        if (running->list[i].process->state != PROCESS_KILLED)
             return 128 + running->hosts->last_signal;
     return running->failed;
 }
@@ -297,7 +256,6 @@ int hosts_run(const struct hosts_options *options, const struct recording_comman
         .context = &running,
         .all_or_none = true,
         .happens = take_event,
-        .processes = describe,
         .interrupted = pass_signal,
     };
     sigset_t old_mask;
