@@ -29,7 +29,7 @@ struct kept_filter {
     char folder[PATH_MAX]; /* there; on another machine: seen from the user's home */
     char *program;         /* "filter": dpm's own */
     char *files[2];        /* descriptions, templates; NULL. They are files of this machine. */
-    char prefix[16];       /* of its recordings: "f1-"; "": all are its */
+    char prefix[16];       /* of its recordings (filter_recording_name): "f1-"; "": all are its */
     struct trace_copy_limits limits; /* of its copies */
     struct filter_process process;
     bool watched; /* it ends with the controller that has started it */

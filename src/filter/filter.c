@@ -277,6 +277,8 @@ int filter_reached_mark(struct filter *filter, struct problem *problem)
 
 int filter_expect(struct filter *filter, const char *machine, const char *recording)
 {
+    if (!filter_copies_wants(&filter->copies, recording))
+        return 0;
     if (array_reserve(&filter->expected, &filter->expected_capacity, filter->expected_count + 1,
                       sizeof(*filter->expected)) < 0)
         return -ENOMEM;
@@ -300,12 +302,18 @@ static bool has_all(const struct filter *filter, const struct copy *copy)
     return trace_copy_ended(copy->trace) && is_selected(filter, copy);
 }
 
+static const char *name_of(const struct filter *filter, const char *recording)
+{
+    return filter_recording_name(filter->copies.prefix, recording);
+}
+
 static bool is_stored(const struct filter *filter, const struct expected *expected)
 {
     for (size_t i = 0; i < filter->copies.count; i++) {
         const struct copy *copy = filter->copies.list[i];
         if (strcmp(copy->machine, expected->machine) == 0 &&
-            strcmp(copy->recording, expected->recording) == 0 && has_all(filter, copy))
+            strcmp(name_of(filter, copy->recording), name_of(filter, expected->recording)) == 0 &&
+            has_all(filter, copy))
             return true;
     }
     return false;

@@ -7,6 +7,8 @@
  *                                                +--> FOLDER/db1
  *                                                '--> FOLDER/db1.other                       recording "other" of db1
  *      with the prefix "f1-"                          FOLDER/db1.sort                        recording "f1-sort" of db1
+ *      with the prefix "main-", as dpm run and acquire start it: FOLDER/db1                  recording "main" of db1
+ *                                                     FOLDER/db1.sort                        recording "main-sort" of db1
  *
  * All of it belongs to one thread. It stores everything, or with rules the traces of what they accept
  * (filter_selected.h); without a folder, nothing, and only counts.
@@ -22,12 +24,19 @@
 
 #define FILTER_MAIN "main" /* the recording whose copy is called as the machine alone */
 
+/* The name of a recording for a filter with this prefix (NULL, "": none), which it leaves out: "f1-", "f1-sort" is "sort"; "main-",
+ * "main" is "main". NULL: it is not for that filter. */
+const char *filter_recording_name(const char *prefix, const char *recording);
+
+/* Whether a copy that is called so, "web1.sort.2", is one of the recording that its filter calls `recording`, "sort". */
+bool filter_is_copy_of(const char *name, const char *recording);
+
 struct filter_options {
     const char *folder;          /* created if it is missing; NULL: nothing is stored */
     const char *const *machines; /* only these */
     size_t machine_count;        /* 0: all */
-    const char
-        *prefix; /* only recordings whose names begin so; copies are called without it. NULL: all */
+    const char *
+        prefix; /* only recordings whose names begin so (filter_recording_name); copies are called without it. NULL: all */
     const char *durable;             /* the name of the consumer at the server (filter_name) */
     struct trace_copy_limits limits; /* of each copy */
     /* With a folder: what these accept is stored as traces there; the copies are in FOLDER/.packets meanwhile. NULL: the
@@ -56,7 +65,8 @@ int filter_new(struct fabric *fabric, const struct filter_options *options,
  * rules select cannot be written; the packets are stored, and a filter that is begun again selects from them. */
 int filter_step(struct filter *filter, int timeout_ms, struct problem *problem);
 
-/* A recording has ended: its packets up to the last one, with END, are to be stored. Returns 0 or -ENOMEM. */
+/* A recording has ended: its packets up to the last one, with END, are to be stored, unless it is not for this filter. Returns 0 or
+ * -ENOMEM. */
 int filter_expect(struct filter *filter, const char *machine, const char *recording);
 
 /* Whether the END of every expected recording is stored. Packets of before may still come again, see filter_left(). */

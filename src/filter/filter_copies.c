@@ -22,12 +22,23 @@ static const char *prefix_of(const struct filter_copies *copies)
     return copies->prefix == NULL ? "" : copies->prefix;
 }
 
+const char *filter_recording_name(const char *prefix, const char *recording)
+{
+    size_t length = prefix == NULL ? 0 : strlen(prefix);
+
+    if (length == 0)
+        return recording;
+    if (strncmp(recording, prefix, length) == 0 && recording[length] != '\0')
+        return recording + length;
+    return prefix[length - 1] == '-' && strlen(recording) == length - 1 &&
+                   strncmp(recording, prefix, length - 1) == 0
+               ? FILTER_MAIN
+               : NULL;
+}
+
 bool filter_copies_wants(const struct filter_copies *copies, const char *recording)
 {
-    size_t length = strlen(prefix_of(copies));
-
-    return strncmp(recording, prefix_of(copies), length) == 0 &&
-           (length == 0 || recording[length] != '\0');
+    return filter_recording_name(copies->prefix, recording) != NULL;
 }
 
 /* "web1", "web1.other", "web1.2", "web1.other.2" */
@@ -46,8 +57,22 @@ static bool all_digits(const char *text)
     return *text != '\0' && text[strspn(text, "0123456789")] == '\0';
 }
 
+bool filter_is_copy_of(const char *name, const char *recording)
+{
+    size_t length = strlen(recording);
+    const char *rest = strchr(name, '.');
+
+    if (strcmp(recording, FILTER_MAIN) != 0) {
+        if (rest == NULL || strncmp(rest + 1, recording, length) != 0)
+            return false;
+        rest += 1 + length;
+    }
+    return rest == NULL || *rest == '\0' || (*rest == '.' && all_digits(rest + 1));
+}
+
 /* The reverse. Returns whether the name is one of ours. A recording whose name is a number has a copy of the same
- * name as the second of that number; what tells them apart is the trace's UUID (filter_copies_find). */
+ * name as the second of that number, and "main" is "main-main" for its filter; what tells them apart is the trace's UUID
+ * (filter_copies_find). */
 static bool read_name(const struct filter_copies *copies, const char *name, struct copy *copy)
 {
     char text[NAME_MAX + 1], *rest = text;
@@ -231,7 +256,8 @@ static int create_trace(const struct filter_copies *copies, struct copy *copy,
     for (unsigned nth = 1; result == -EEXIST && nth < SAME_NAME_MOST; nth++) {
         free(copy->path);
         copy->path = NULL;
-        name_copy(metadata->machine, metadata->recording + strlen(prefix_of(copies)), nth, name);
+        name_copy(metadata->machine, filter_recording_name(copies->prefix, metadata->recording),
+                  nth, name);
         if (asprintf(&copy->path, "%s/%s", copies->folder, name) < 0) {
             copy->path = NULL;
             return problem_set(problem, -ENOMEM, "out of memory");

@@ -158,7 +158,7 @@ static bool was_used(const struct jobs *jobs, const struct kept_filter *filter)
 
     json_object_foreach(jobs->used, recording, ignored)
     {
-        if (strncmp(recording, filter->prefix, strlen(filter->prefix)) == 0)
+        if (filter_recording_name(filter->prefix, recording) != NULL)
             return true;
     }
     return false;

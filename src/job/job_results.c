@@ -105,10 +105,10 @@ int jobs_bring(struct jobs *jobs, const struct job *job, struct problem *problem
 /* The copies of a job's recording: FOLDER/MACHINE.sort; FOLDER/MACHINE of run and acquire. Their paths are allocated. */
 static size_t list_traces(const struct job *job, const char *folder, char **paths, size_t most)
 {
-    const char *name = job->recording + strlen(job->filter->prefix);
+    const char *name = filter_recording_name(job->filter->prefix, job->recording);
     size_t count = 0;
 
-    for (size_t i = 0; i < job->recording_count && count < most; i++) {
+    for (size_t i = 0; name != NULL && i < job->recording_count && count < most; i++) {
         char *path = NULL;
         bool main = strcmp(name, FILTER_MAIN) == 0;
         if (asprintf(&path, "%s/%s%s%s", folder, job->recordings[i].machine->host->machine,

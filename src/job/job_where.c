@@ -43,17 +43,6 @@ static json_t *find_filter(json_t *kept, const char *name)
     return NULL;
 }
 
-/* Without the filter's prefix: "f1-sort" is "sort"; "": that of run and acquire, whose copies are called as the machines. */
-static void name_recording(json_t *job, const char *prefix, char recording[JOB_RECORDING_SIZE])
-{
-    const char *text = kept_text(job, "recording");
-    size_t length = strlen(prefix);
-
-    if (strncmp(text, prefix, length) == 0)
-        text += length;
-    snprintf(recording, JOB_RECORDING_SIZE, "%s", strcmp(text, FILTER_MAIN) == 0 ? "" : text);
-}
-
 static int find(json_t *kept, const char *session, const char *name, char folder[PATH_MAX],
                 char recording[JOB_RECORDING_SIZE], struct problem *problem)
 {
@@ -76,7 +65,9 @@ static int find(json_t *kept, const char *session, const char *name, char folder
             kept_text(filter, "name"), session, kept_text(filter, "machine"),
             kept_text(filter, "folder"));
     snprintf(folder, PATH_MAX, "%s", kept_text(filter, "folder"));
-    name_recording(job, kept_text(filter, "prefix"), recording);
+    const char *own =
+        filter_recording_name(kept_text(filter, "prefix"), kept_text(job, "recording"));
+    snprintf(recording, JOB_RECORDING_SIZE, "%s", job == NULL || own == NULL ? "" : own);
     return 0;
 }
 

@@ -98,12 +98,40 @@ job() {
 check_equal "a recording of dpm run whose dpm was killed is a job called main, with its processes" \
     "running python3 a all running python3.2 b all" \
     "$(job jobs main | sed -n 's/^[0-9][0-9]* *\(running .*\)/\1/p' | xargs)"
+# Filters store what they were told to, and nothing else: 'second' has a job, and so has the filter of dpm run.
+cat > few.py << 'END'
+import socket
+a, b = socket.socketpair()
+for _ in range(50):
+    a.sendall(b"x" * 37)
+    b.recv(37)
+END
+# pids JOB: numbers of its processes
+pids() { job jobs "$1" | sed -n 's/^\([0-9][0-9]*\) .*/[\1]/p'; }
+job filter second > filter.out
+for added in "other second" beside; do
+    # shellcheck disable=SC2086 # a job, perhaps its filter
+    { job newjob $added && job setflags "${added%% *}" all && job add "${added%% *}" a /usr/bin/python3 few.py && job startjob "${added%% *}" &&
+        job wait "${added%% *}" && job stats "${added%% *}" --json; } > "${added%% *}.out"
+    check_equal "a job is added: ${added}" 50 "$(sed -n '/^{/,$p' "${added%% *}.out" | jq '[.processes[].sent.messages] | add')"
+done
+check_equal "... its filter stores it, and no other one" "a a.beside b dpm-third-second.traces/a.other" \
+    "$(find third -mindepth 1 -maxdepth 1 -printf '%f\n' | sort | xargs) $(ls -d dpm-third-second.traces/*)"
+pids main > main.pids
+pids beside > beside.pids
+for named in main beside; do
+    timeout 10 "$dpm" top "third/$named" > "top.$named" 2> top.err
+done
+check "dpm top third/main: its processes" grep -qF -f main.pids top.main
+check_not "... not those of another job in the same folder" grep -qF -f beside.pids top.main
+check "dpm top third/beside: its processes" grep -qF -f beside.pids top.beside
+check_not "... not those of main" grep -qF -f main.pids top.beside
 touch pairs.enough
 job wait main > job.out
-job newjob more > more.out
 check "... one to which dpm job has added another job is not for dpm acquire" grep -q 'session third has jobs' \
     "$("$dpm" acquire --attach third > more.out 2>&1; echo more.out)"
-job removejob more > more.out
+job removejob other > more.out
+job removejob beside > more.out
 check_equal "... they end" "killed python3 a all killed python3.2 b all" \
     "$(job jobs main | sed -n 's/^[0-9][0-9]* *\(killed .*\)/\1/p' | xargs)"
 check "... and can be analysed" test "$(job stats main --json | jq '[.pairs[].messages] | add')" = \

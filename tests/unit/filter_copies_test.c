@@ -153,9 +153,20 @@ static void names_are_those_of_machines(void **unused)
     static const struct {
         const char *prefix, *recording, *name; /* NULL: not wanted */
     } cases[] = {
-        {NULL, "main", "web1"},     {NULL, "other", "web1.other"}, {"f1-", "f1-sort", "web1.sort"},
-        {"f1-", "f1-main", "web1"}, {"f1-", "f1-", NULL},          {"f1-", "sort", NULL},
+        {NULL, "main", "web1"},
+        {NULL, "other", "web1.other"},
+        {"f1-", "f1-sort", "web1.sort"},
+        {"f1-", "f1-main", "web1"},
+        {"f1-", "f1-", NULL},
+        {"f1-", "sort", NULL},
         {"f1-", "f2-sort", NULL},
+        {"main-", "main", "web1"},
+        {"main-", "main-sort", "web1.sort"},
+        {"main-", "sort", NULL},
+        {"main-", "mainsort", NULL},
+        {"main-", "f2-main", NULL},
+        {"main-", "main-", NULL},
+        {"x", "x", NULL},
     };
 
     (void)unused;
@@ -177,6 +188,24 @@ static void names_are_those_of_machines(void **unused)
         }
         closed(&copies);
     }
+}
+
+static void copies_are_those_of_recordings(void **unused)
+{
+    static const struct {
+        const char *name, *recording;
+        bool is;
+    } cases[] = {
+        {"web1", "main", true},         {"web1.2", "main", true},
+        {"web1.sort", "main", false},   {"web1.sort", "sort", true},
+        {"web1.sort.2", "sort", true},  {"web1.sort2", "sort", false},
+        {"web1.sort.x", "sort", false}, {"web1", "sort", false},
+        {"web1.sort", "so", false},     {"web1.2.2", "main", false},
+    };
+
+    (void)unused;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+        assert_int_equal(filter_is_copy_of(cases[i].name, cases[i].recording), cases[i].is);
 }
 
 static void write_file(const char *name, const void *bytes, size_t size)
@@ -296,6 +325,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_next_filter_finds_them),
         cmocka_unit_test(names_are_those_of_machines),
+        cmocka_unit_test(copies_are_those_of_recordings),
         cmocka_unit_test(what_else_is_there_stays),
         cmocka_unit_test(bad_metadata_are_refused),
     };

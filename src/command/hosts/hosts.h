@@ -26,6 +26,7 @@
 #include <sys/types.h>
 
 #define HOSTS_RECORDING FILTER_MAIN
+#define HOSTS_PREFIX    FILTER_MAIN "-" /* of other recordings of its filter, which dpm job may add */
 
 /* One host. */
 struct metered_host {
@@ -65,7 +66,7 @@ struct hosts {
     bool changed;        /* what is kept for the next controller, and not stored yet */
     uint64_t kept;       /* when that was stored; 0: it was not yet */
     uint64_t kept_heard; /* and what had been heard then */
-    bool shows; /* records and processes are asked for, to be shown */
+    bool shows;          /* records and processes are asked for, to be shown */
     struct progress progress;
     struct hosts_live live;
     bool lines_failed;      /* of JSON; was said */

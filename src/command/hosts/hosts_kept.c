@@ -21,6 +21,7 @@ static json_t *filter_json(const struct hosts *hosts)
     struct kept_filter filter = {.number = 1,
                                  .name = "default",
                                  .program = (char *)"filter",
+                                 .prefix = HOSTS_PREFIX,
                                  .limits = hosts_copy_limits(hosts),
                                  .process = hosts->storing.process,
                                  .watched = true};

@@ -71,6 +71,7 @@ static int start(struct hosts *hosts, struct problem *problem)
         return problem_set(problem, -errno, "cannot create a pipe: %s", strerror(errno));
     fcntl(ends[0], F_SETFL, O_NONBLOCK);
     filter_words_begin(&words, self, conduct_remote(hosts->conduct), hosts->folder);
+    filter_words_add(&words, "--recordings", HOSTS_PREFIX);
     filter_words_limits(&words, &limits);
     filter_words_flag(&words, "--json");
     if (storing->lines >= 0)

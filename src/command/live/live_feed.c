@@ -3,6 +3,7 @@
 #include "command/live/live_feed.h"
 
 #include "analysis/analysis.h"
+#include "filter/filter.h"
 #include "show/show.h"
 #include "trace/trace.h"
 
@@ -176,13 +177,9 @@ static bool is_open(const struct live_feed *feed, const char *path)
     return false;
 }
 
-bool live_feed_is_of_job(const char *trace, const char *job)
+bool live_feed_takes(const char *trace, const char *job)
 {
-    const char *machine_end = strchr(trace, '.');
-    size_t length = job == NULL ? 0 : strlen(job);
-
-    return job == NULL || (machine_end != NULL && strncmp(machine_end + 1, job, length) == 0 &&
-                           (machine_end[1 + length] == '\0' || machine_end[1 + length] == '.'));
+    return trace[0] != '.' && (job == NULL || filter_is_copy_of(trace, job));
 }
 
 /* Opens the copies in the folder that have begun since. With a history, they become origins of it. *ret_listed: whether it
@@ -201,9 +198,8 @@ static int look_for_others(struct live_feed *feed, bool *ret_listed, struct prob
     for (int i = 0; i < count; i++) {
         snprintf(path, sizeof(path), "%.*s/%.255s", PATH_MAX - 300, feed->options.folder,
                  list[i]->d_name);
-        if (result == 0 && list[i]->d_name[0] != '.' &&
-            live_feed_is_of_job(list[i]->d_name, feed->options.job) && has_records(path) &&
-            !is_open(feed, path)) {
+        if (result == 0 && live_feed_takes(list[i]->d_name, feed->options.job) &&
+            has_records(path) && !is_open(feed, path)) {
             result = open_trace(feed, path, problem);
             feed->joined = feed->looked;
             if (result == 0 && feed->history != NULL)

@@ -78,8 +78,8 @@ struct live_feed {
 int live_feed_open(struct live_feed *feed, const struct live_feed_options *options,
                    struct problem *problem);
 
-/* Whether this trace, a name in the folder, is one of the job; NULL: each is. */
-bool live_feed_is_of_job(const char *trace, const char *job);
+/* Whether this name in the folder may be a trace of the job, as job_where calls it; NULL: of any. */
+bool live_feed_takes(const char *trace, const char *job);
 
 /* Waits until there is something to do, or one of the files is ready (revents), or a time (CLOCK_MONOTONIC, ns). */
 void live_feed_wait(struct live_feed *feed, struct pollfd *files, size_t count, uint64_t until);

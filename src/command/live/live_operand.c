@@ -57,8 +57,8 @@ static int add_all_in(struct live_operand *operand, const char *folder, struct p
         return problem_set(problem, -errno, "%s: cannot be listed: %s", folder, strerror(errno));
     for (int i = 0; i < count; i++) {
         snprintf(path, sizeof(path), "%.*s/%.255s", PATH_MAX - 300, folder, list[i]->d_name);
-        if (found >= 0 && list[i]->d_name[0] != '.' &&
-            live_feed_is_of_job(list[i]->d_name, operand->job[0] == '\0' ? NULL : operand->job) &&
+        if (found >= 0 &&
+            live_feed_takes(list[i]->d_name, operand->job[0] == '\0' ? NULL : operand->job) &&
             is_trace(path)) {
             int result = add_trace(operand, path);
             found = result < 0 ? result : found + 1;
