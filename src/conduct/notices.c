@@ -2,6 +2,7 @@
 /* notices.c: what agents answer and report. See notices.h. */
 #include "conduct/notices.h"
 
+#include "fabric/fabric.h"
 #include "show/show.h"
 
 #include <errno.h>
@@ -53,22 +54,15 @@ int notice_end(json_t *said, struct process_end *ret_end, struct problem *proble
     return result;
 }
 
-static uint64_t count_at(json_t *said, const char *key)
-{
-    json_int_t number = json_integer_value(json_object_get(said, key));
-
-    return number < 0 ? 0 : (uint64_t)number;
-}
-
 struct recording_said notice_recording(json_t *said)
 {
     return (struct recording_said){
         .active = json_is_true(json_object_get(said, "active")),
         .begun = json_is_true(json_object_get(said, "begun")),
         .caught_up = json_is_true(json_object_get(said, "caught_up")),
-        .records = count_at(said, "records"),
-        .lost = count_at(said, "lost"),
-        .processes = count_at(said, "processes"),
+        .records = fabric_count(said, "records"),
+        .lost = fabric_count(said, "lost"),
+        .processes = fabric_count(said, "processes"),
     };
 }
 

@@ -19,9 +19,18 @@ const char *kept_text(json_t *object, const char *key)
     return text == NULL ? "" : text;
 }
 
-json_int_t kept_number(json_t *object, const char *key)
+int kept_check(json_t *kept, const char *session, struct problem *problem)
 {
-    return json_integer_value(json_object_get(object, key));
+    uint64_t version = fabric_count(json_object_get(kept, "session"), "version");
+
+    return json_object_size(kept) == 0 || version == KEPT_VERSION
+               ? 0
+               : problem_set(
+                     problem, -EPROTONOSUPPORT,
+                     "session %s was begun by another version of dpm, which keeps its state in "
+                     "another form: go on with that dpm, or begin another session "
+                     "(--session NAME)",
+                     session);
 }
 
 int conduct_keep(struct conduct *conduct, const char *key, json_t *value, struct problem *problem)
@@ -44,10 +53,10 @@ static json_t *limits_json(const struct trace_copy_limits *limits)
 static void read_limits(json_t *kept, struct trace_copy_limits *limits)
 {
     *limits = (struct trace_copy_limits){
-        .max_bytes = (uint64_t)kept_number(kept, "max_bytes"),
+        .max_bytes = fabric_count(kept, "max_bytes"),
         .newest = json_is_true(json_object_get(kept, "newest")),
-        .kept = {.max_files = (uint32_t)kept_number(kept, "max_files"),
-                 .max_age = (uint64_t)kept_number(kept, "max_age")},
+        .kept = {.max_files = (uint32_t)fabric_count(kept, "max_files"),
+                 .max_age = fabric_count(kept, "max_age")},
     };
 }
 
@@ -64,7 +73,7 @@ json_t *kept_filter_json(const struct kept_filter *filter)
 
 int kept_filter_read(json_t *kept, struct kept_filter *ret_filter)
 {
-    struct kept_filter filter = {.number = (unsigned)kept_number(kept, "number")};
+    struct kept_filter filter = {.number = (unsigned)fabric_count(kept, "number")};
     json_t *files = json_object_get(kept, "files");
 
     snprintf(filter.name, sizeof(filter.name), "%s", kept_text(kept, "name"));
@@ -79,8 +88,8 @@ int kept_filter_read(json_t *kept, struct kept_filter *ret_filter)
             failed |=
                 (filter.files[i] = strdup(json_string_value(json_array_get(files, i)))) == NULL;
     filter.process = (struct filter_process){.number = filter.number,
-                                             .pid = (pid_t)kept_number(kept, "pid"),
-                                             .start = (uint64_t)kept_number(kept, "start")};
+                                             .pid = (pid_t)fabric_count(kept, "pid"),
+                                             .start = fabric_count(kept, "start")};
     filter.watched = json_is_true(json_object_get(kept, "watched"));
     filter.ended = json_is_true(json_object_get(kept, "ended"));
     filter.lacks = json_is_true(json_object_get(kept, "lacks"));
@@ -162,7 +171,7 @@ int kept_process_read(struct conduct *conduct, struct remote_host *host, json_t 
     if (process == NULL)
         return -ENOMEM;
     process->begun = json_is_true(json_object_get(kept, "begun"));
-    process->status = (int)kept_number(kept, "status");
+    process->status = (int)fabric_count(kept, "status");
     *ret_process = process;
     return 0;
 }
@@ -221,7 +230,7 @@ void kept_lines_read(struct conduct *conduct, json_t *kept)
     {
         found = NULL;
         for (size_t i = 0; (process = conduct_process_at(conduct, i)) != NULL; i++)
-            if (kept_number(one, "pid") == process->pid &&
+            if ((pid_t)fabric_count(one, "pid") == process->pid &&
                 strcmp(kept_text(one, "machine"), process->host->name) == 0)
                 found = process; /* the last one of that number */
         if (found != NULL)
@@ -231,12 +240,12 @@ void kept_lines_read(struct conduct *conduct, json_t *kept)
 
 json_t *kept_session_json(const struct conduct *conduct, const struct kept_session *session)
 {
-    json_t *all = json_pack("{s:i, s:i, s:I, s:O, s:O, s:b, s:o, s:o, s:O, s:o}", "next_job",
-                            (int)session->next_job, "next_filter", (int)session->next_filter,
-                            "heard", (json_int_t)conduct_heard(conduct), "used", session->used,
-                            "reach", session->reach, "warned", session->warned, "filters",
-                            session->filters, "machines", session->machines, "notes",
-                            conduct_notes(conduct), "lines", lines_json(conduct));
+    json_t *all = json_pack(
+        "{s:i, s:i, s:i, s:I, s:O, s:O, s:b, s:o, s:o, s:O, s:o}", "version", KEPT_VERSION,
+        "next_job", (int)session->next_job, "next_filter", (int)session->next_filter, "heard",
+        (json_int_t)conduct_heard(conduct), "used", session->used, "reach", session->reach,
+        "warned", session->warned, "filters", session->filters, "machines", session->machines,
+        "notes", conduct_notes(conduct), "lines", lines_json(conduct));
 
     if (session->recording != NULL)
         json_object_set(all, "recording", session->recording);

@@ -3,7 +3,7 @@
  * session_kept.h: what is kept of a session for the next controller (fabric_keep), whichever command began it: `dpm job`, or `dpm run` and
  * `dpm acquire` with --host, whose recording is a job called main.
  *
- *      session   {"next_job": 3, "next_filter": 2, "heard": 812, "used": {...}, "filters": [...],
+ *      session   {"version": 1, "next_job": 3, "next_filter": 2, "heard": 812, "used": {...}, "filters": [...],
  *                 "machines": ["web1"], "notes": {"web1": {"1b3f77a0": true}}, "reach": {"rsh": "ssh -F config"},
  *                 "lines": [{"machine": "web1", "pid": 812, "err": false, "text": "aGFsZiBh"}],
  *                 "recording": {"until": 0, "alone": 60000000000}}    only of run and acquire
@@ -19,6 +19,11 @@
 #include <jansson.h>
 
 #define KEPT_NAME_SIZE 64 /* of a job, a filter or a process */
+
+#define KEPT_VERSION 1
+
+/* Whether all that is kept of a session has this form: 0, or -EPROTONOSUPPORT with a line in `problem`. */
+int kept_check(json_t *kept, const char *session, struct problem *problem);
 
 /* ---- filters ---- */
 
@@ -86,8 +91,7 @@ int conduct_keep(struct conduct *conduct, const char *key, json_t *value, struct
 
 /* ---- reading ---- */
 
-/* "" if it is missing; 0 if it is missing. */
+/* "" if it is missing. */
 const char *kept_text(json_t *object, const char *key);
-json_int_t kept_number(json_t *object, const char *key);
 
 #endif

@@ -204,6 +204,9 @@ int fabric_call(struct fabric *fabric, const char *machine, const char *method, 
 int64_t fabric_call_begin(struct fabric *fabric, const char *machine, const char *method,
                           json_t *params, struct problem *problem);
 
+/* A number of what was received: 0 if it is missing, no whole number, or negative. */
+uint64_t fabric_count(const json_t *object, const char *key);
+
 /* ---- notices and output ---- */
 
 /* For agents. Hand over a message, which is stored in order, even if the server has to be waited for. `params` is borrowed.

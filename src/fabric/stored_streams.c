@@ -124,13 +124,6 @@ int fabric_remove_streams(struct fabric *fabric, struct problem *problem)
 
 /* ---- measuring ---- */
 
-static uint64_t number_at(const json_t *object, const char *key)
-{
-    json_int_t value = json_integer_value(json_object_get(object, key));
-
-    return value < 0 ? 0 : (uint64_t)value;
-}
-
 static int stream_info(struct fabric *fabric, unsigned stream, const char *body, json_t **ret_info,
                        struct problem *problem)
 {
@@ -151,9 +144,9 @@ int fabric_usage(struct fabric *fabric, struct fabric_usage *ret_usage, struct p
     if (error == 0) {
         const json_t *said_state = json_object_get(said, "state");
         *ret_usage = (struct fabric_usage){
-            .said = number_at(said_state, "messages"),
-            .said_bytes = number_at(said_state, "bytes"),
-            .said_first = number_at(said_state, "first_seq"),
+            .said = fabric_count(said_state, "messages"),
+            .said_bytes = fabric_count(said_state, "bytes"),
+            .said_first = fabric_count(said_state, "first_seq"),
         };
         usage_of_packets(packets, ret_usage);
         json_decref(said);
@@ -172,7 +165,7 @@ int64_t fabric_left(struct fabric *fabric, const char *durable, struct problem *
     int error = fabric_ask(fabric, durable, subject, NULL, &answer, problem);
     if (error != 0)
         return error;
-    uint64_t left = number_at(answer, "num_pending") + number_at(answer, "num_ack_pending");
+    uint64_t left = fabric_count(answer, "num_pending") + fabric_count(answer, "num_ack_pending");
     json_decref(answer);
     return (int64_t)left;
 }
@@ -199,10 +192,10 @@ static int acknowledged_by_all(struct fabric *fabric, uint64_t *ret_sequence,
         const json_t *list = json_object_get(answer, "consumers");
         json_array_foreach(list, i, consumer)
         {
-            uint64_t floor = number_at(json_object_get(consumer, "ack_floor"), "stream_seq");
+            uint64_t floor = fabric_count(json_object_get(consumer, "ack_floor"), "stream_seq");
             lowest = floor < lowest ? floor : lowest;
         }
-        total = number_at(answer, "total");
+        total = fabric_count(answer, "total");
         seen += json_array_size(list);
         bool empty = json_array_size(list) == 0;
         json_decref(answer);
@@ -226,7 +219,7 @@ static int last_of(struct fabric *fabric, const char *of, uint64_t *ret_sequence
     int error = fabric_ask(fabric, of, subject, body, &answer, problem);
     if (error != 0)
         return error;
-    *ret_sequence = number_at(json_object_get(answer, "message"), "seq");
+    *ret_sequence = fabric_count(json_object_get(answer, "message"), "seq");
     json_decref(answer);
     return 0;
 }
@@ -243,7 +236,7 @@ static int64_t purge(struct fabric *fabric, const char *of, uint64_t before,
     int error = fabric_ask(fabric, of, subject, body, &answer, problem);
     if (error != 0)
         return error;
-    int64_t purged = (int64_t)number_at(answer, "purged");
+    int64_t purged = (int64_t)fabric_count(answer, "purged");
     json_decref(answer);
     return purged;
 }

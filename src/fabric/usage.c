@@ -10,21 +10,21 @@ void usage_note_answer(struct fabric *fabric)
     fabric->answered = clock_now(CLOCK_MONOTONIC);
 }
 
-static uint64_t number_at(const json_t *object, const char *key)
+uint64_t fabric_count(const json_t *object, const char *key)
 {
-    json_int_t value = json_integer_value(json_object_get(object, key));
+    json_int_t count = json_integer_value(json_object_get(object, key));
 
-    return value < 0 ? 0 : (uint64_t)value;
+    return count < 0 ? 0 : (uint64_t)count;
 }
 
 void usage_of_packets(const json_t *info, struct fabric_usage *ret_usage)
 {
     const json_t *state = json_object_get(info, "state");
 
-    ret_usage->packets = number_at(state, "messages");
-    ret_usage->packet_bytes = number_at(state, "bytes");
-    ret_usage->consumers = number_at(state, "consumer_count");
-    ret_usage->packet_bytes_most = number_at(json_object_get(info, "config"), "max_bytes");
+    ret_usage->packets = fabric_count(state, "messages");
+    ret_usage->packet_bytes = fabric_count(state, "bytes");
+    ret_usage->consumers = fabric_count(state, "consumer_count");
+    ret_usage->packet_bytes_most = fabric_count(json_object_get(info, "config"), "max_bytes");
 }
 
 static void name_question(const struct fabric *fabric, char subject[FABRIC_SUBJECT_SIZE])

@@ -153,9 +153,9 @@ static int read_session(struct jobs *jobs, json_t *kept, struct problem *problem
 
     if (!json_is_array(filters) || !json_is_object(used))
         return damaged(problem);
-    jobs->next_job = (unsigned)kept_number(kept, "next_job");
-    jobs->next_filter = (unsigned)kept_number(kept, "next_filter");
-    jobs->kept_heard = (uint64_t)kept_number(kept, "heard");
+    jobs->next_job = (unsigned)fabric_count(kept, "next_job");
+    jobs->next_filter = (unsigned)fabric_count(kept, "next_filter");
+    jobs->kept_heard = fabric_count(kept, "heard");
     conduct_set_heard(jobs->conduct, jobs->kept_heard);
     jobs->warned = json_is_true(json_object_get(kept, "warned"));
     json_object_update(jobs->used, used);
@@ -222,7 +222,7 @@ static int read_job(struct jobs *jobs, json_t *kept, struct problem *problem)
     if (job == NULL)
         return problem_set(problem, -ENOMEM, "out of memory");
     job->filter = filter;
-    job->number = (unsigned)kept_number(kept, "number");
+    job->number = (unsigned)fabric_count(kept, "number");
     snprintf(job->recording, sizeof(job->recording), "%s", kept_text(kept, "recording"));
     if (meter_flags_parse(kept_text(kept, "flags"), &job->flags, &why) < 0)
         return damaged(problem);

@@ -139,6 +139,10 @@ static int begin(struct jobs *jobs, struct problem *problem)
     if (result < 0)
         return result;
     bool used = json_object_size(kept) > 0;
+    if ((result = kept_check(kept, jobs->session, problem)) < 0) {
+        json_decref(kept);
+        return result;
+    }
     jobs_reach(jobs, json_object_get(json_object_get(kept, "session"), "reach"));
     result =
         remote_reach(conduct_remote(jobs->conduct), jobs->options.rsh, jobs->options.dpm, problem);

@@ -78,6 +78,8 @@ int job_where(const char *session, const char *name, char folder[PATH_MAX],
     int result = remote_kept(session, &kept, problem);
 
     if (result == 0)
+        result = kept_check(kept, session, problem);
+    if (result == 0)
         result = find(kept, session, name, folder, recording, problem);
     json_decref(kept);
     return result;

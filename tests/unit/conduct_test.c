@@ -319,7 +319,7 @@ static void test_kept_job(void **state)
                                                                         .machines = json_array()});
     json_t *processes = json_object_get(kept, "processes");
     assert_int_equal(json_array_size(processes), 1);
-    assert_int_equal(kept_number(session, "heard"), 2);
+    assert_int_equal(fabric_count(session, "heard"), 2);
     json_array_foreach(processes, i, one)
     {
         assert_int_equal(kept_process_read(&next->conduct, &next->web1, one, &again), 0);
@@ -332,6 +332,31 @@ static void test_kept_job(void **state)
     json_decref(kept);
     free_scene(scene);
     free_scene(next);
+}
+
+/* A form that this version does not have is no empty session. */
+static void test_kept_version(void **state)
+{
+    static const struct {
+        const char *text;
+        int result;
+    } cases[] = {
+        {"{}", 0},
+        {"{\"session\": {\"version\": 1}, \"job.1\": {}}", 0},
+        {"{\"session\": {\"version\": 2}}", -EPROTONOSUPPORT},
+        {"{\"session\": {\"next_job\": 1}}", -EPROTONOSUPPORT},
+        {"{\"job.1\": {}}", -EPROTONOSUPPORT},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct problem problem = {""};
+        json_t *kept = json_loads(cases[i].text, 0, NULL);
+        assert_int_equal(kept_check(kept, "s1", &problem), cases[i].result);
+        assert_true(cases[i].result == 0 ||
+                    strstr(problem.text, "session s1 was begun by") != NULL);
+        json_decref(kept);
+    }
 }
 
 static void test_kept_process_is_checked(void **state)
@@ -500,19 +525,13 @@ static void test_recordings(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lines),
-        cmocka_unit_test(test_long_line),
-        cmocka_unit_test(test_whole_output),
-        cmocka_unit_test(test_reports_find_their_process),
-        cmocka_unit_test(test_over),
-        cmocka_unit_test(test_answers),
-        cmocka_unit_test(test_listed),
-        cmocka_unit_test(test_kept_job),
-        cmocka_unit_test(test_kept_process_is_checked),
-        cmocka_unit_test(test_notices),
-        cmocka_unit_test(test_notes_are_printed_once),
-        cmocka_unit_test(test_kept_filter),
-        cmocka_unit_test(test_kept_reach),
+        cmocka_unit_test(test_lines),        cmocka_unit_test(test_long_line),
+        cmocka_unit_test(test_whole_output), cmocka_unit_test(test_reports_find_their_process),
+        cmocka_unit_test(test_over),         cmocka_unit_test(test_answers),
+        cmocka_unit_test(test_listed),       cmocka_unit_test(test_kept_job),
+        cmocka_unit_test(test_kept_version), cmocka_unit_test(test_kept_process_is_checked),
+        cmocka_unit_test(test_notices),      cmocka_unit_test(test_notes_are_printed_once),
+        cmocka_unit_test(test_kept_filter),  cmocka_unit_test(test_kept_reach),
         cmocka_unit_test(test_recordings),
     };
 

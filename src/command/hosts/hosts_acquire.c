@@ -43,15 +43,15 @@ static json_t *acquire_params(struct hosts *hosts, struct metered_host *host)
 
 static void acquired(struct hosts *hosts, struct metered_host *host, json_t *result)
 {
-    json_int_t unsettled = json_integer_value(json_object_get(result, "unsettled"));
+    uint64_t unsettled = fabric_count(result, "unsettled");
     char line[160];
 
-    host->processes = (uint64_t)json_integer_value(json_object_get(result, "processes"));
+    host->processes = fabric_count(result, "processes");
     hosts_say_notes(hosts, host, result);
-    if (unsettled <= 0)
+    if (unsettled == 0)
         return;
     snprintf(line, sizeof(line),
-             "%" JSON_INTEGER_FORMAT
+             "%" PRIu64
              " UNIX socket directions were too busy to align; their offsets may be wrong",
              unsettled);
     hosts_say(hosts, host->remote, line);

@@ -101,9 +101,9 @@ static void note_stored(struct hosts *hosts, bool all)
         struct metered_host *host = host_of(hosts, machine);
         if (host == NULL)
             continue;
-        host->until = (uint64_t)json_integer_value(json_object_get(copy, "until_ns"));
+        host->until = fabric_count(copy, "until_ns");
         host->arrived |= none_left && json_is_true(json_object_get(copy, "ended")) &&
-                         json_integer_value(json_object_get(copy, "refused")) == 0;
+                         fabric_count(copy, "refused") == 0;
     }
 }
 

@@ -149,10 +149,10 @@ static json_t *filter_of(const struct hosts_options *options)
 
 static void load_store(json_t *recording, json_t *filter, struct recording_options *options)
 {
-    json_int_t store = kept_number(recording, "store");
+    uint64_t store = fabric_count(recording, "store");
     struct kept_filter kept;
 
-    if (kept_filter_read(filter, &kept) == 0 && store >= 0 && store <= STORE_NONE) {
+    if (kept_filter_read(filter, &kept) == 0 && store <= STORE_NONE) {
         options->store = (enum recording_store)store;
         options->max_size = kept.limits.max_bytes;
         options->limits = kept.limits.kept;
@@ -185,16 +185,16 @@ static int load(struct hosts_options *options, struct recording_command_options 
         return command_error("session %s has jobs: `dpm --session %s --attach` goes on with them",
                              options->attach, options->attach);
     if (session == NULL || take_hosts(json_object_get(session, "machines"), options) < 0)
-        return command_error(
-            "session %s has nothing to attach to: it ended before it had connected, or "
-            "evaluated views",
-            options->attach);
+        return command_error("session %s has nothing to attach to: it ended before it had "
+                             "connected, evaluated views, or "
+                             "was begun by an older version of dpm",
+                             options->attach);
     options->rsh = json_string_value(json_object_get(reach, "rsh"));
     options->dpm = json_string_value(json_object_get(reach, "dpm"));
-    options->alone = (uint64_t)kept_number(recording, "alone");
+    options->alone = fabric_count(recording, "alone");
     load_store(recording, filter, &recorder->recording);
     recorder->recording.trace = json_string_value(json_object_get(filter, "folder"));
-    *ret_until = (uint64_t)kept_number(recording, "until");
+    *ret_until = fabric_count(recording, "until");
     return recorder->recording.trace != NULL
                ? -1
                : command_error("session %s does not say where the traces are", options->attach);
@@ -215,7 +215,8 @@ int hosts_kept_load(const char *command, struct hosts_options *options,
         return command_usage_error(command,
                                    "--attach: the traces stay where they are; leave out -o");
     /* the options' words are in it */
-    if (remote_kept(options->attach, &options->loaded, &problem) < 0)
+    if (remote_kept(options->attach, &options->loaded, &problem) < 0 ||
+        kept_check(options->loaded, options->attach, &problem) < 0)
         return command_error("%s", problem.text);
     return load(options, recorder, ret_until);
 }

@@ -55,14 +55,14 @@ static int list_paths(struct hosts *hosts, char ***ret_paths, size_t *ret_count,
 
 static void tell_refused_copy(struct hosts *hosts, json_t *copy)
 {
-    json_int_t count = json_integer_value(json_object_get(copy, "refused"));
+    uint64_t count = fabric_count(copy, "refused");
     const char *machine = json_string_value(json_object_get(copy, "machine"));
     const char *why = json_string_value(json_object_get(copy, "why"));
     char line[640], refused[COUNTED_SIZE];
 
-    if (count <= 0)
+    if (count == 0)
         return;
-    show_counted((uint64_t)count, "packet", refused);
+    show_counted(count, "packet", refused);
     snprintf(line, sizeof(line), "%.63s: %s could not be stored: %.300s",
              machine == NULL ? "" : machine, refused, why == NULL ? "" : why);
     hosts_say(hosts, NULL, line);
@@ -72,15 +72,15 @@ static void tell_refused_copy(struct hosts *hosts, json_t *copy)
 static void tell_refused(struct hosts *hosts)
 {
     json_t *state = hosts->storing.state, *copy;
-    json_int_t malformed = json_integer_value(json_object_get(state, "malformed"));
+    uint64_t malformed = fabric_count(state, "malformed");
     const char *why = json_string_value(json_object_get(state, "malformed_why"));
     char line[640], messages[COUNTED_SIZE];
 
     for (size_t i = 0; (copy = hosts_storing_copy(hosts, i)) != NULL; i++)
         tell_refused_copy(hosts, copy);
-    if (malformed <= 0)
+    if (malformed == 0)
         return;
-    show_counted((uint64_t)malformed, "message", messages);
+    show_counted(malformed, "message", messages);
     snprintf(line, sizeof(line), "dropped %s in place of packets: %.300s", messages,
              why == NULL ? "" : why);
     hosts_say(hosts, NULL, line);

@@ -145,13 +145,6 @@ static void read_lines(struct hosts_storing *storing)
     }
 }
 
-static uint64_t number_at(json_t *object, const char *key)
-{
-    json_int_t number = json_integer_value(json_object_get(object, key));
-
-    return number < 0 ? 0 : (uint64_t)number;
-}
-
 json_t *hosts_storing_copy(const struct hosts *hosts, size_t index)
 {
     return json_array_get(json_object_get(hosts->storing.state, "copies"), index);
@@ -163,7 +156,7 @@ uint64_t hosts_storing_bytes(const struct hosts *hosts)
     json_t *copy;
 
     for (size_t i = 0; (copy = hosts_storing_copy(hosts, i)) != NULL; i++)
-        bytes += number_at(copy, "bytes");
+        bytes += fabric_count(copy, "bytes");
     return bytes;
 }
 

@@ -381,10 +381,10 @@ static void add_counts(struct monitor_counts *counts, json_t *result)
                 {"unsent", &counts->unsent},
                 {"late_starts", &counts->late_starts},
                 {"unseen", &counts->unseen}};
-    uint64_t latest = (uint64_t)json_integer_value(json_object_get(result, "latest_start"));
+    uint64_t latest = fabric_count(result, "latest_start");
 
     for (size_t i = 0; i < ARRAY_SIZE(sums); i++)
-        *sums[i].sum += (uint64_t)json_integer_value(json_object_get(result, sums[i].key));
+        *sums[i].sum += fabric_count(result, sums[i].key);
     if (latest > counts->latest_start)
         counts->latest_start = latest;
 }
