@@ -52,8 +52,10 @@ struct conduct_options {
     const struct remote_options *session; /* its callbacks are not used */
     void (*event)(void *context, const struct conduct_event *event);
     void (*work)(void *context); /* what the caller does in each step; NULL: nothing */
-    bool
-        again; /* a machine that is out is tried again when it is asked something; the question waits for it */
+    /* a machine that is out is tried again when it is asked something: the question waits for it */
+    bool again;
+    /* what an answer says that is not waited for any more; NULL: "interrupted" */
+    const char *interrupted;
     void *context;
 };
 

@@ -44,7 +44,9 @@ static void give_up(struct conduct *conduct, struct conduct_answer *answers, siz
             continue;
         remote_drop_call(conduct->remote, &answers[i]);
         answers[i].error = -EINTR;
-        snprintf(answers[i].why, sizeof(answers[i].why), "interrupted");
+        snprintf(answers[i].why, sizeof(answers[i].why), "%s",
+                 conduct->options.interrupted == NULL ? "interrupted"
+                                                      : conduct->options.interrupted);
     }
 }
 

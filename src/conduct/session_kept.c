@@ -123,7 +123,7 @@ static json_t *processes_json(const struct conduct *conduct, const void *context
     json_t *all = json_array();
 
     for (size_t i = 0; (process = conduct_process_at(conduct, i)) != NULL; i++)
-        if (process->context == context)
+        if (context == NULL || process->context == context)
             json_array_append_new(all, process_json(process));
     return all;
 }

@@ -55,7 +55,7 @@ struct kept_job {
     const char *name, *recording, *filter;
     uint64_t flags;
     bool flags_set;
-    const void *processes; /* those whose context this is */
+    const void *processes; /* those whose context this is; NULL: all */
     json_t *machines;      /* an array of names: of its recordings */
 };
 

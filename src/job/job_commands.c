@@ -121,8 +121,8 @@ static bool is_open_already(struct jobs *jobs, const struct job *job, struct job
 {
     json_t *state = NULL;
     struct problem ignored;
-    bool active = jobs_ask(jobs, machine, "recording.state", request_recording(job->recording),
-                           &state, &ignored) == 0 &&
+    bool active = conduct_ask(jobs->conduct, machine->host, "recording.state",
+                              request_recording(job->recording), &state, &ignored) == 0 &&
                   notice_recording(state).active;
 
     json_decref(state);
@@ -135,8 +135,8 @@ static int tell_flags(struct jobs *jobs, const struct job *job, struct job_machi
 {
     if (job->flags == METER_ALL_FLAGS)
         return 0;
-    return jobs_ask(jobs, machine, "recording.flags", request_flags(job->recording, job->flags),
-                    NULL, problem);
+    return conduct_ask(jobs->conduct, machine->host, "recording.flags",
+                       request_flags(job->recording, job->flags), NULL, problem);
 }
 
 static int open_recording(struct jobs *jobs, struct job *job, struct job_machine *machine,
@@ -148,9 +148,9 @@ static int open_recording(struct jobs *jobs, struct job *job, struct job_machine
     if (find_recording(job, machine) != NULL)
         return 0;
     /* analyses take what a recording begins with as what it can know */
-    int error = jobs_ask(jobs, machine, "recording.open",
-                         json_pack("{s:s, s:s}", "recording", job->recording, "flags", "all"),
-                         &result, problem);
+    int error = conduct_ask(jobs->conduct, machine->host, "recording.open",
+                            json_pack("{s:s, s:s}", "recording", job->recording, "flags", "all"),
+                            &result, problem);
     if (error < 0 && (error != -EREMOTEIO || !is_open_already(jobs, job, machine)))
         return error;
     say_notes(jobs, machine, result);
@@ -178,10 +178,8 @@ static int add_one(struct jobs *jobs, struct job *job, const char *name, char **
     if (copied)
         jobs_print(jobs, "note: %s: %s is not there: it runs a copy of the one here", machine->name,
                    words[0]);
-    if (result < 0) {
-        jobs_doubt(jobs);
+    if (result < 0)
         return jobs_error(jobs, "%s", problem.text);
-    }
     if (job_take_process(job, process) < 0)
         return jobs_error(jobs, "out of memory");
     jobs_print(jobs, "process %s created on %s: number %d", process->name, machine->name,
@@ -227,8 +225,8 @@ int command_acquire(struct jobs *jobs, const struct job_command *command)
     if (result == 0)
         result = open_recording(jobs, job, machine, &problem);
     if (result == 0)
-        result = jobs_ask(
-            jobs, machine, "recording.acquire",
+        result = conduct_ask(
+            jobs->conduct, machine->host, "recording.acquire",
             json_pack("{s:s, s:[s]}", "recording", job->recording, "pids", command->words[2]),
             &found, &problem);
     if (result < 0)
@@ -259,7 +257,7 @@ int jobs_set_flags(struct jobs *jobs, struct job *job)
     for (size_t i = 0; i < job->recording_count; i++)
         conduct_ask_later(jobs->conduct, job->recordings[i].machine->host, "recording.flags",
                           request_flags(job->recording, job->flags), CONDUCT_CALL_MS, &answers[i]);
-    jobs_await(jobs, answers, job->recording_count);
+    conduct_await(jobs->conduct, answers, job->recording_count);
     for (size_t i = 0; i < job->recording_count; i++) {
         if (answers[i].error < 0)
             failed = jobs_error(jobs, "flags are not set on %s: %s",

@@ -62,7 +62,7 @@ static int change_all(struct jobs *jobs, enum job_action action, const char *nam
         free(before);
         return job == NULL ? -1 : jobs_error(jobs, "out of memory");
     }
-    jobs_await(jobs, answers, job->count);
+    conduct_await(jobs->conduct, answers, job->count);
     await_notices(jobs, job, answers);
     for (size_t i = 0; i < job->count; i++) {
         if (job_rule(action, before[i], &says) != JOB_DOES)
@@ -107,7 +107,7 @@ static int kill_one(struct jobs *jobs, struct conduct_process *process, struct p
     struct conduct_answer answer;
 
     conduct_change_later(process, PROCESS_KILLED, &answer);
-    jobs_await(jobs, &answer, 1);
+    conduct_await(jobs->conduct, &answer, 1);
     int result = conduct_changed(process, PROCESS_KILLED, &answer, problem);
     while (result == 0 && process->state != PROCESS_KILLED && clock_now(CLOCK_MONOTONIC) < until)
         jobs_poll(jobs, 10);
@@ -124,10 +124,10 @@ static int remove_one(struct jobs *jobs, struct conduct_process *process)
     if (process->state == PROCESS_STOPPED)
         result = kill_one(jobs, process, &problem);
     else if (process->state == PROCESS_ACQUIRED)
-        result = jobs_ask(jobs, job_machine_of(process), "recording.flags",
-                          json_pack("{s:s, s:i, s:b}", "recording", job_of(process)->recording,
-                                    "pid", (int)process->pid, "leave", 1),
-                          NULL, &problem);
+        result = conduct_ask(jobs->conduct, process->host, "recording.flags",
+                             json_pack("{s:s, s:i, s:b}", "recording", job_of(process)->recording,
+                                       "pid", (int)process->pid, "leave", 1),
+                             NULL, &problem);
     if (result < 0)
         return jobs_error(jobs, "%s@%s is not removed: %s", process->name, process->host->name,
                           problem.text);
@@ -155,7 +155,7 @@ int jobs_end_recordings(struct jobs *jobs, const struct job *job)
     for (size_t i = 0; i < job->recording_count; i++)
         conduct_ask_later(jobs->conduct, job->recordings[i].machine->host, "recording.end",
                           request_recording(job->recording), CONDUCT_CALL_MS, &answers[i]);
-    jobs_await(jobs, answers, job->recording_count);
+    conduct_await(jobs->conduct, answers, job->recording_count);
     for (size_t i = 0; i < job->recording_count; i++) {
         const struct recording_said said =
             notice_recording(json_object_get(answers[i].result, "trace"));
@@ -257,23 +257,13 @@ int jobs_give(struct jobs *jobs, struct conduct_process *process, const char *te
     struct problem problem;
 
     conduct_input_later(process, text, size, end, &answer);
-    jobs_await(jobs, &answer, 1);
+    conduct_await(jobs->conduct, &answer, 1);
     return conduct_answer_take(&answer, NULL, &problem) < 0 ? jobs_error(jobs, "%s", problem.text)
                                                             : 0;
 }
 
-static int give_line(struct jobs *jobs, struct conduct_process *process, const char *text)
-{
-    char *line = NULL;
-    int length = asprintf(&line, "%s\n", text);
-    int result = length < 0 ? jobs_error(jobs, "out of memory")
-                            : jobs_give(jobs, process, line, (size_t)length, false);
-
-    free(length < 0 ? NULL : line);
-    return result;
-}
-
-static int give_words(struct jobs *jobs, struct conduct_process *process, char **words)
+/* A line of these words; NULL at the end. */
+static int give_line(struct jobs *jobs, struct conduct_process *process, char *const *words)
 {
     char *text = NULL;
     size_t size = 0;
@@ -283,8 +273,9 @@ static int give_words(struct jobs *jobs, struct conduct_process *process, char *
         return jobs_error(jobs, "out of memory");
     for (size_t i = 0; words[i] != NULL; i++)
         fprintf(file, "%s%s", i == 0 ? "" : " ", words[i]);
+    fputc('\n', file);
     fclose(file);
-    int result = give_line(jobs, process, text);
+    int result = jobs_give(jobs, process, text, size, false);
     free(text);
     return result;
 }
@@ -302,13 +293,13 @@ int command_input(struct jobs *jobs, const struct job_command *command,
     if (job_rule(JOB_GIVE_INPUT, process->state, &says) == JOB_REFUSES)
         return jobs_error(jobs, "%s@%s %s", process->name, process->host->name, says);
     if (command->count > 2)
-        return give_words(jobs, process, command->words + 2);
+        return give_line(jobs, process, command->words + 2);
     while (result == 0 && (line = reader->line(reader->context, "input> ")) != NULL) {
         if (strcmp(line, ".") == 0) {
             free(line);
             return 0;
         }
-        result = give_line(jobs, process, line);
+        result = give_line(jobs, process, (char *[]){line, NULL});
         free(line);
     }
     return result < 0 ? result : jobs_give(jobs, process, "", 0, true);

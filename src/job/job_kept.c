@@ -110,6 +110,18 @@ static int read_filter(struct jobs *jobs, json_t *kept, struct problem *problem)
     return result == -EBADMSG ? damaged(problem) : problem_set(problem, result, "out of memory");
 }
 
+/* A machine that an earlier controller had: it is added. NULL: it cannot be. */
+static struct job_machine *machine_at(struct jobs *jobs, const char *name, struct problem *problem)
+{
+    struct job_machine *machine = jobs_name_machine(jobs, name);
+
+    if (machine == NULL)
+        problem_set(problem, -ENOMEM, "out of memory");
+    else if (machine->host == NULL && jobs_add_host(jobs, machine, problem) < 0)
+        machine = NULL;
+    return machine;
+}
+
 static int read_machines(struct jobs *jobs, json_t *machines, struct problem *problem)
 {
     json_t *one;
@@ -117,10 +129,11 @@ static int read_machines(struct jobs *jobs, json_t *machines, struct problem *pr
 
     json_array_foreach(machines, i, one)
     {
-        const char *name = json_string_value(one);
-        struct job_machine *machine = name == NULL ? NULL : jobs_name_machine(jobs, name);
-        if (machine == NULL)
+        if (!json_is_string(one))
             return damaged(problem);
+        struct job_machine *machine = machine_at(jobs, json_string_value(one), problem);
+        if (machine == NULL)
+            return -EINVAL;
         machine->has_agent = true;
     }
     return 0;
@@ -170,25 +183,13 @@ static int read_session(struct jobs *jobs, json_t *kept, struct problem *problem
     return result;
 }
 
-/* A machine that a job has, added. NULL: it cannot be. */
-static struct job_machine *machine_at(struct jobs *jobs, json_t *kept, struct problem *problem)
-{
-    struct job_machine *machine = jobs_name_machine(jobs, kept_text(kept, "machine"));
-
-    if (machine == NULL)
-        problem_set(problem, -ENOMEM, "out of memory");
-    else if (machine->host == NULL && jobs_add_host(jobs, machine, problem) < 0)
-        machine = NULL;
-    return machine;
-}
-
 static int read_process(struct jobs *jobs, struct job *job, json_t *kept, struct problem *problem)
 {
-    struct job_machine *machine = machine_at(jobs, kept, problem);
+    struct job_machine *machine = machine_at(jobs, kept_text(kept, "machine"), problem);
     struct conduct_process *process = NULL;
 
     if (machine == NULL)
-        return -ENOMEM;
+        return -EINVAL;
     int result = kept_process_read(jobs->conduct, machine->host, kept, &process);
     if (result == -EBADMSG)
         return damaged(problem);
@@ -199,11 +200,11 @@ static int read_process(struct jobs *jobs, struct job *job, json_t *kept, struct
 
 static int read_recording(struct jobs *jobs, struct job *job, json_t *kept, struct problem *problem)
 {
-    struct job_machine *machine = machine_at(jobs, kept, problem);
+    struct job_machine *machine = machine_at(jobs, kept_text(kept, "machine"), problem);
 
     if (machine != NULL)
         job_note_recording(job, machine);
-    return machine == NULL ? -ENOMEM : 0;
+    return machine == NULL ? -EINVAL : 0;
 }
 
 static int read_job(struct jobs *jobs, json_t *kept, struct problem *problem)
@@ -275,15 +276,13 @@ int jobs_resume(struct jobs *jobs, json_t *kept, struct problem *problem)
     }
     kept_lines_read(jobs->conduct, json_object_get(json_object_get(kept, "session"), "lines"));
     /* Messages of the time between are delivered from the first poll on, and only for machines that were added: so all
-     * jobs are read first, and all machines are added, before the first one is waited for. */
-    for (size_t i = 0; result == 0 && i < jobs->machine_count; i++)
-        if (jobs->machines[i]->host == NULL)
-            result = jobs_add_host(jobs, jobs->machines[i], problem);
+     * jobs are read, and all machines added, before the first one is waited for. */
     for (size_t i = 0; result == 0 && i < jobs->machine_count; i++)
         connect_again(jobs, jobs->machines[i], problem);
     if (result == 0) {
         jobs_look_again(jobs);
         set_flags_again(jobs);
+        jobs_doubt(jobs);
     }
     filters_look(jobs);
     /* one that cannot be started does not keep the user from the others; what needs it tries again */

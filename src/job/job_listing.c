@@ -112,6 +112,12 @@ static void take_answer(void *context, struct remote_host *host,
     }
 }
 
+void jobs_doubt(struct jobs *jobs)
+{
+    for (size_t i = 0; conduct_is_interrupted(jobs->conduct) && i < jobs->machine_count; i++)
+        jobs->machines[i]->unsure = true;
+}
+
 void jobs_look_again(struct jobs *jobs)
 {
     conduct_ask_all(jobs->conduct, &(struct conduct_question){.method = "process.list",
@@ -119,6 +125,5 @@ void jobs_look_again(struct jobs *jobs)
                                                               .took = take_answer,
                                                               .context = jobs,
                                                               .timeout_ms = 10000});
-    jobs_doubt(jobs);
     set_flags_of_adopted(jobs);
 }

@@ -113,16 +113,6 @@ int jobs_add_host(struct jobs *jobs, struct job_machine *machine, struct problem
 int jobs_machine(struct jobs *jobs, const char *name, struct job_machine **ret_machine,
                  struct problem *problem);
 
-/* As conduct_await. After an interruption states are unsure. */
-int jobs_await(struct jobs *jobs, struct conduct_answer *answers, size_t count);
-
-/* After an interruption: machines may be in other states than we know. */
-void jobs_doubt(struct jobs *jobs);
-
-/* Asks one machine and waits. The caller owns *ret_result (may be NULL). */
-int jobs_ask(struct jobs *jobs, struct job_machine *machine, const char *method, json_t *params,
-             json_t **ret_result, struct problem *problem);
-
 /* ---- job_parse.c ---- */
 
 /* How long a line is without the comment at its end: # after a blank, and not within quotes. */
@@ -185,6 +175,9 @@ void jobs_keep(struct jobs *jobs);
 int jobs_resume(struct jobs *jobs, json_t *kept, struct problem *problem);
 
 /* ---- job_listing.c ---- */
+
+/* After an interruption: machines may be in other states than we know. */
+void jobs_doubt(struct jobs *jobs);
 
 /* Asks the agents of unsure machines for the states of their processes. */
 void jobs_look_again(struct jobs *jobs);

@@ -61,8 +61,8 @@ int jobs_await_published(struct jobs *jobs, const struct job *job, struct job_ma
 
     while (!done && result == 0) {
         json_t *state = NULL;
-        result = jobs_ask(jobs, machine, "recording.state", request_recording(job->recording),
-                          &state, problem);
+        result = conduct_ask(jobs->conduct, machine->host, "recording.state",
+                             request_recording(job->recording), &state, problem);
         if (result < 0)
             break;
         const struct recording_said said = notice_recording(state);
@@ -92,8 +92,8 @@ int jobs_bring(struct jobs *jobs, const struct job *job, struct problem *problem
 
     for (size_t i = 0; result == 0 && i < job->recording_count; i++) {
         struct job_machine *machine = job->recordings[i].machine;
-        result = jobs_ask(jobs, machine, "recording.flush", request_recording(job->recording), NULL,
-                          problem);
+        result = conduct_ask(jobs->conduct, machine->host, "recording.flush",
+                             request_recording(job->recording), NULL, problem);
         if (result == 0)
             result = jobs_await_published(jobs, job, machine, problem);
     }

@@ -223,6 +223,7 @@ int jobs_line(struct jobs *jobs, const char *line, const struct job_reader *read
         jobs->meta_changed = true;
     }
     int result = execute(jobs, &command, reader);
+    jobs_doubt(jobs);
     job_command_done(&command);
     jobs_keep(jobs);
     return result;

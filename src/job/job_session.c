@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* job_session.c: a controller's session: questions, machines, begin and end. See job.h. */
+/* job_session.c: a controller's session: machines, begin and end. See job.h. */
 #include "job/job_private.h"
 
 #include "base/process.h"
@@ -8,36 +8,6 @@
 
 #define CONNECT_MS 30000
 #define ALONE      (24 * 3600) /* s that agents go on without a controller */
-
-/* ---- questions ---- */
-
-void jobs_doubt(struct jobs *jobs)
-{
-    for (size_t i = 0; conduct_is_interrupted(jobs->conduct) && i < jobs->machine_count; i++)
-        jobs->machines[i]->unsure = true;
-}
-
-int jobs_await(struct jobs *jobs, struct conduct_answer *answers, size_t count)
-{
-    int result = conduct_await(jobs->conduct, answers, count);
-
-    for (size_t i = 0; result < 0 && i < count; i++)
-        if (answers[i].error == -EINTR)
-            snprintf(answers[i].why, sizeof(answers[i].why),
-                     "interrupted; it may happen yet: `jobs JOB` shows states");
-    jobs_doubt(jobs);
-    return result;
-}
-
-int jobs_ask(struct jobs *jobs, struct job_machine *machine, const char *method, json_t *params,
-             json_t **ret_result, struct problem *problem)
-{
-    struct conduct_answer answer;
-
-    conduct_ask_later(jobs->conduct, machine->host, method, params, CONDUCT_CALL_MS, &answer);
-    jobs_await(jobs, &answer, 1);
-    return conduct_answer_take(&answer, ret_result, problem);
-}
 
 /* ---- machines ---- */
 
@@ -194,11 +164,13 @@ int jobs_open(const struct job_options *options, struct jobs **ret_jobs, struct 
         .lasting = true,
         .direct = true,
     };
-    const struct conduct_options conduct = {.session = &remote,
-                                            .event = jobs_happen,
-                                            .work = jobs_work,
-                                            .again = true,
-                                            .context = jobs};
+    const struct conduct_options conduct = {
+        .session = &remote,
+        .event = jobs_happen,
+        .work = jobs_work,
+        .again = true,
+        .interrupted = "interrupted; it may happen yet: `jobs JOB` shows states",
+        .context = jobs};
     result = conduct_open(&conduct, &jobs->conduct, problem);
     if (result == 0)
         result = begin(jobs, problem);

@@ -146,23 +146,18 @@ static int take_session_folder(struct hosts *hosts, struct problem *problem)
 /* The remote shells, side by side. */
 static int add_hosts(struct hosts *hosts, struct problem *problem)
 {
-    const struct hosts_options *options = hosts->options;
+    struct remote *remote = conduct_remote(hosts->conduct);
+    int result = hosts_options_add(hosts->options, remote, problem);
 
-    hosts->list = calloc(options->count, sizeof(*hosts->list));
+    hosts->list = calloc(remote_count(remote) + 1, sizeof(*hosts->list));
     if (hosts->list == NULL)
         return problem_set(problem, -ENOMEM, "out of memory");
-    for (size_t i = 0; i < options->count; i++) {
-        struct remote_host *remote;
-        int result =
-            remote_add(conduct_remote(hosts->conduct), options->list[i].name, &remote, problem);
-        if (result < 0)
-            return result;
-        if (remote->context != NULL)
-            continue; /* it has several commands */
-        hosts->list[hosts->count] = (struct metered_host){.remote = remote};
-        remote->context = &hosts->list[hosts->count++];
+    for (; hosts->count < remote_count(remote); hosts->count++) {
+        struct metered_host *host = &hosts->list[hosts->count];
+        host->remote = remote_at(remote, hosts->count);
+        host->remote->context = host;
     }
-    return 0;
+    return result;
 }
 
 static void show_connecting(struct hosts *hosts)

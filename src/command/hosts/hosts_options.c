@@ -264,6 +264,17 @@ struct remote_options hosts_session_options(const struct hosts_options *options,
     };
 }
 
+int hosts_options_add(const struct hosts_options *options, struct remote *remote,
+                      struct problem *problem)
+{
+    struct remote_host *host;
+    int result = 0;
+
+    for (size_t i = 0; result == 0 && i < options->count; i++)
+        result = remote_add(remote, options->list[i].name, &host, problem);
+    return result;
+}
+
 void hosts_options_done(struct hosts_options *options)
 {
     for (size_t i = 0; i < options->count; i++) {

@@ -72,6 +72,10 @@ int hosts_options_check(const char *command, const struct hosts_options *options
 struct remote_options hosts_session_options(const struct hosts_options *options,
                                             const char *session, int descriptor);
 
+/* Adds the hosts to the session, each once: remote_at has them in the order of the options. Errors: as of remote_add. */
+int hosts_options_add(const struct hosts_options *options, struct remote *remote,
+                      struct problem *problem);
+
 void hosts_options_done(struct hosts_options *options);
 
 #endif

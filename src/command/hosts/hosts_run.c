@@ -6,24 +6,55 @@
  *
  * Nothing is started unless everything could be created.
  */
-#include "command/hosts/hosts_parts.h"
-
-#include "show/show.h"
+#include "command/hosts/hosts.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #define LOST_STATUS 255 /* of a process whose host cannot be reached: ssh(1) has the same */
+#define LABEL_SIZE  160
+#define INPUT_SIZE  32768
+#define AGAIN_AFTER 200000000ULL /* ns: the process has not read what it has */
+
+/* What is run on a host. */
+struct part {
+    struct metered_host *host;
+    char **command;
+    char label[LABEL_SIZE];          /* before each line: "web1: "; "": its output goes through */
+    struct conduct_process *process; /* its context; NULL: it was not created yet */
+};
+
+/* Our standard input, which the process of the first part reads, a piece at a time. */
+struct input {
+    bool open;                    /* there may be more */
+    bool waiting;                 /* for ... */
+    struct conduct_answer answer; /* ... this */
+    bool reached;                 /* its end, which is to be sent */
+    size_t size;                  /* read, and not taken by the process yet */
+    uint64_t again;
+    char bytes[INPUT_SIZE];
+};
+
+struct running {
+    struct hosts *hosts;
+    const struct hosts_run *wanted;
+    struct part *list;
+    size_t count;
+    struct input input;
+    bool abandoned; /* not everything could be started: the rest ends */
+    int failed;     /* the status of the first that failed; 0: none did */
+};
 
 /* ---- what happens ---- */
 
-static void note_end(struct running *running, const struct part *part)
+static void note_end(struct running *running, const struct conduct_process *process)
 {
     if (running->failed == 0)
-        running->failed = part->process->status;
+        running->failed = process->status;
 }
 
 static void tell_killed(struct running *running, const struct part *part, int signal)
@@ -37,23 +68,30 @@ static void tell_killed(struct running *running, const struct part *part, int si
     hosts_say(running->hosts, part->host->remote, line);
 }
 
+static void write_output(struct running *running, const struct part *part,
+                         const struct conduct_event *event)
+{
+    FILE *file = event->err ? stderr : stdout;
+
+    progress_clear(&running->hosts->progress);
+    fputs(part->label, file);
+    fwrite(event->text, 1, event->length, file);
+    if (part->label[0] != '\0')
+        fputc('\n', file);
+    fflush(file);
+}
+
 static void take_event(struct hosts *hosts, const struct conduct_event *event)
 {
     struct running *running = hosts->context;
     const struct conduct_process *process = event->process;
-    const struct part *part = NULL;
 
-    for (size_t i = 0; i < running->count; i++)
-        if (running->list[i].process == process)
-            part = &running->list[i];
-    if (part == NULL)
-        return;
-    if (event->kind == CONDUCT_OUTPUT)
-        parts_output(running, part, event);
-    else if (process->state == PROCESS_KILLED) {
+    if (event->kind == CONDUCT_OUTPUT) {
+        write_output(running, process->context, event);
+    } else if (process->state == PROCESS_KILLED) {
         if (process->end.by_signal)
-            tell_killed(running, part, process->end.number);
-        note_end(running, part);
+            tell_killed(running, process->context, process->end.number);
+        note_end(running, process);
     }
 }
 
@@ -74,6 +112,24 @@ static void pass_signal(struct hosts *hosts, int signal)
 
 /* ---- the beginning ---- */
 
+/* The host's name; with a number if it has several parts. */
+static void make_labels(struct running *running)
+{
+    for (size_t i = 0; running->count > 1 && i < running->count; i++) {
+        struct part *part = &running->list[i];
+        const char *name = part->host->remote->name;
+        size_t before = 0, alike = 0;
+        for (size_t j = 0; j < running->count; j++) {
+            alike += running->list[j].host == part->host;
+            before += running->list[j].host == part->host && j < i;
+        }
+        if (alike == 1)
+            snprintf(part->label, sizeof(part->label), "%.120s: ", name);
+        else
+            snprintf(part->label, sizeof(part->label), "%.120s[%zu]: ", name, before + 1);
+    }
+}
+
 /* Calls the host's own, or the common command. */
 static int make_parts(struct running *running, struct problem *problem)
 {
@@ -91,7 +147,7 @@ static int make_parts(struct running *running, struct problem *problem)
             if (strcmp(hosts->list[j].remote->name, wanted->name) == 0)
                 part->host = &hosts->list[j];
     }
-    parts_label(running);
+    make_labels(running);
     return 0;
 }
 
@@ -114,8 +170,10 @@ static int create(struct running *running, struct part *part, struct problem *pr
                  part->command[0]);
         hosts_say(running->hosts, part->host->remote, line);
     }
-    if (result == 0)
+    if (result == 0) {
+        part->process->context = part;
         part->process->whole = part->label[0] == '\0';
+    }
     return result;
 }
 
@@ -181,6 +239,54 @@ static int begin(struct running *running, struct problem *problem)
     return result;
 }
 
+/* ---- input ---- */
+
+/* Not that of a job in the background. */
+static bool has_input(void)
+{
+    return !isatty(STDIN_FILENO) || tcgetpgrp(STDIN_FILENO) == getpgrp();
+}
+
+static void take_answer(struct input *input)
+{
+    input->waiting = false;
+    input->again = input->answer.error == 0 ? 0 : clock_now(CLOCK_MONOTONIC) + AGAIN_AFTER;
+    if (input->answer.error == 0) {
+        input->size = 0;
+        input->open = !input->reached;
+    }
+    conduct_answers_done(&input->answer, 1);
+}
+
+static void read_input(struct input *input)
+{
+    struct pollfd file = {.fd = STDIN_FILENO, .events = POLLIN};
+
+    if (input->size > 0 || input->reached || poll(&file, 1, 0) <= 0)
+        return;
+    ssize_t got = read(STDIN_FILENO, input->bytes, sizeof(input->bytes));
+    if (got > 0)
+        input->size = (size_t)got;
+    else if (got == 0 || errno != EINTR)
+        input->reached = true;
+}
+
+static void pass_input(struct running *running)
+{
+    struct input *input = &running->input;
+    struct conduct_process *process = running->list[0].process;
+
+    if (input->waiting && input->answer.came)
+        take_answer(input);
+    if (!input->open || input->waiting || process->state == PROCESS_KILLED)
+        return;
+    read_input(input);
+    if ((input->size == 0 && !input->reached) || clock_now(CLOCK_MONOTONIC) < input->again)
+        return;
+    input->waiting = true;
+    conduct_input_later(process, input->bytes, input->size, input->reached, &input->answer);
+}
+
 /* ---- until it ends ---- */
 
 static void end_lost(struct running *running)
@@ -192,7 +298,7 @@ static void end_lost(struct running *running)
             continue;
         conduct_set_ended(part->process, LOST_STATUS);
         running->hosts->changed = true;
-        note_end(running, part);
+        note_end(running, part->process);
     }
 }
 
@@ -214,7 +320,7 @@ static void record(struct running *running)
     while (!finished(running)) {
         hosts_poll(running->hosts, 50);
         end_lost(running);
-        parts_input(running);
+        pass_input(running);
     }
     for (size_t i = 0; i < running->count; i++)
         conduct_flush(running->list[i].process);
@@ -250,7 +356,7 @@ static int run(struct running *running)
 int hosts_run(const struct hosts_options *options, const struct recording_command_options *recorder,
               const struct hosts_run *wanted)
 {
-    struct running running = {.wanted = wanted, .input.open = parts_has_input()};
+    struct running running = {.wanted = wanted, .input.open = has_input()};
     struct hosts hosts = {
         .options = options,
         .context = &running,

@@ -194,26 +194,21 @@ static int read_text(struct view_hosts *hosts, struct problem *problem)
 
 static int add_hosts(struct view_hosts *hosts, struct problem *problem)
 {
-    const struct hosts_options *options = hosts->options.hosts;
+    struct remote *remote = conduct_remote(hosts->conduct);
+    int result = hosts_options_add(hosts->options.hosts, remote, problem);
 
-    hosts->list = calloc(options->count, sizeof(*hosts->list));
+    hosts->list = calloc(remote_count(remote) + 1, sizeof(*hosts->list));
     if (hosts->list == NULL)
         return problem_set(problem, -ENOMEM, "out of memory");
-    for (size_t i = 0; i < options->count; i++) {
+    for (; hosts->count < remote_count(remote); hosts->count++) {
         struct view_host *host = &hosts->list[hosts->count];
-        int result = remote_add(conduct_remote(hosts->conduct), options->list[i].name,
-                                &host->remote, problem);
-        if (result < 0)
-            return result;
-        if (host->remote->context != NULL)
-            continue;
-        host->hosts = hosts;
-        host->link = -1;
-        host->steps = json_array();
+        *host = (struct view_host){.hosts = hosts,
+                                   .remote = remote_at(remote, hosts->count),
+                                   .link = -1,
+                                   .steps = json_array()};
         host->remote->context = host;
-        hosts->count++;
     }
-    return 0;
+    return result;
 }
 
 static int connect_all(struct view_hosts *hosts, struct problem *problem)
