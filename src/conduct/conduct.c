@@ -183,13 +183,19 @@ json_t *conduct_notes(const struct conduct *conduct)
 
 const char *conduct_note_once(struct conduct *conduct, const char *machine, const char *text)
 {
-    json_t *printed = json_object_get(conduct->notes, machine);
+    json_t *printed = json_object_get(conduct->notes, machine); /* hashes, as keys */
+    size_t count = json_object_size(printed);
+    char key[16];
 
     if (printed == NULL) {
         printed = json_object();
         json_object_set_new(conduct->notes, machine, printed);
     }
-    return notice_note_once(printed, text);
+    snprintf(key, sizeof(key), "%08x", (unsigned)hash_bytes(0, text, strlen(text)));
+    if (json_object_get(printed, key) != NULL || count > CONDUCT_NOTES_MOST)
+        return NULL;
+    json_object_set_new(printed, key, json_true());
+    return count < CONDUCT_NOTES_MOST ? text : "it has more notes; they are not printed";
 }
 
 /* ---- interrupting ---- */

@@ -88,6 +88,8 @@ void conduct_set_heard(struct conduct *conduct, uint64_t number);
 /* Which notes were printed, by the names of machines: for the next controller. Belongs to the conduct. */
 json_t *conduct_notes(const struct conduct *conduct);
 
+#define CONDUCT_NOTES_MOST 100 /* that are printed of one machine */
+
 /* What to print of a machine's note, which is printed once. Returns `text`; instead of the first one too many, a line that says so;
  * NULL: nothing. */
 const char *conduct_note_once(struct conduct *conduct, const char *machine, const char *text);

@@ -162,15 +162,3 @@ int notice_read(const char *method, json_t *params, struct conduct_notice *ret_n
     *ret_notice = notice;
     return result < 0 ? problem_set(problem, result, "%.40s: %s", method, why.text) : 0;
 }
-
-const char *notice_note_once(json_t *printed, const char *text)
-{
-    size_t count = json_object_size(printed);
-    char key[16];
-
-    snprintf(key, sizeof(key), "%08x", (unsigned)hash_bytes(0, text, strlen(text)));
-    if (json_object_get(printed, key) != NULL || count > NOTICE_NOTES_MOST)
-        return NULL;
-    json_object_set_new(printed, key, json_true());
-    return count < NOTICE_NOTES_MOST ? text : "it has more notes; they are not printed";
-}

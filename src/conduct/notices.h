@@ -79,10 +79,4 @@ struct conduct_notice {
 int notice_read(const char *method, json_t *params, struct conduct_notice *ret_notice,
                 struct problem *problem);
 
-#define NOTICE_NOTES_MOST 100 /* that are printed of one machine */
-
-/* What to print of a note, which is printed once. `printed`: an object, the hashes of the machine's notes so far as keys. Returns
- * `text`; instead of the first one too many, a line that says so; NULL: nothing. */
-const char *notice_note_once(json_t *printed, const char *text);
-
 #endif

@@ -436,23 +436,25 @@ static void test_notices(void **state)
 
 static void test_notes_are_printed_once(void **state)
 {
-    json_t *printed = json_object();
+    struct scene *scene = new_scene();
     char text[40];
 
     (void)state;
     for (unsigned round = 0; round < 2; round++)
-        for (unsigned i = 0; i < 3 * NOTICE_NOTES_MOST; i++) {
+        for (unsigned i = 0; i < 3 * CONDUCT_NOTES_MOST; i++) {
             snprintf(text, sizeof(text), "note %u", i);
-            const char *note = notice_note_once(printed, text);
-            if (round == 0 && i < NOTICE_NOTES_MOST)
+            const char *note = conduct_note_once(&scene->conduct, "web1", text);
+            if (round == 0 && i < CONDUCT_NOTES_MOST)
                 assert_ptr_equal(note, text);
-            else if (round == 0 && i == NOTICE_NOTES_MOST)
+            else if (round == 0 && i == CONDUCT_NOTES_MOST)
                 assert_string_equal(note, "it has more notes; they are not printed");
             else
                 assert_null(note);
         }
-    assert_int_equal(json_object_size(printed), NOTICE_NOTES_MOST + 1);
-    json_decref(printed);
+    assert_int_equal(json_object_size(json_object_get(scene->conduct.notes, "web1")),
+                     CONDUCT_NOTES_MOST + 1);
+    assert_ptr_equal(conduct_note_once(&scene->conduct, "db1", text), text);
+    free_scene(scene);
 }
 
 /* ---- what is kept, and what is asked ---- */
