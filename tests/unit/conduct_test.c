@@ -317,8 +317,12 @@ static void test_kept_job(void **state)
                                                                         .reach = kept,
                                                                         .filters = json_array(),
                                                                         .machines = json_array()});
+    json_t *all = kept_job_json(
+        conduct,
+        &(struct kept_job){.name = "x", .recording = "x", .filter = "x", .machines = json_array()});
     json_t *processes = json_object_get(kept, "processes");
     assert_int_equal(json_array_size(processes), 1);
+    assert_int_equal(json_array_size(json_object_get(all, "processes")), 2);
     assert_int_equal(fabric_count(session, "heard"), 2);
     json_array_foreach(processes, i, one)
     {
@@ -330,6 +334,7 @@ static void test_kept_job(void **state)
     assert_string_equal(next->text, "ha\033lf!\n");
     json_decref(session);
     json_decref(kept);
+    json_decref(all);
     free_scene(scene);
     free_scene(next);
 }
