@@ -82,7 +82,7 @@ static void add_op(struct world *world, uint32_t request, enum whatif_op_type ty
 
 static int simulate(struct world *world, uint32_t cpus)
 {
-    const struct whatif_run run = {.model = &world->model,
+    const struct whatif_simulated run = {.model = &world->model,
                                    .ops = world->model.ops,
                                    .workers = world->workers,
                                    .cpus = cpus,
@@ -460,7 +460,7 @@ static void random_programs_end_as_naively_evaluated(void **state)
         for (int i = 0; i < 3; i++)
             naive.free[i] = world.workers[i] = 1 + (uint32_t)random_below(&seed, 3);
         evaluate(&naive);
-        const struct whatif_run run = {.model = &world.model,
+        const struct whatif_simulated run = {.model = &world.model,
                                        .ops = world.model.ops,
                                        .workers = world.workers,
                                        .cpus = (uint32_t)naive.cpus,

@@ -59,7 +59,7 @@ static void describe_recorded(const struct whatif_model *model, uint64_t *latenc
 #define HALVINGS 7
 
 /* Chooses one of the run's two parts between 0 and 1, so that the mean latency comes out as recorded. */
-static int choose(struct whatif_run *run, double *part, uint64_t *latencies, double recorded,
+static int choose(struct whatif_simulated *run, double *part, uint64_t *latencies, double recorded,
                   struct whatif_figures *base)
 {
     double low = 0, high = 1;
@@ -93,7 +93,7 @@ static bool makes_queues(const struct whatif_model *model, const struct whatif_f
 /* If requests take too long in the model, some of the time without a CPU was their own doing, which the simulation makes anew.
  * If they are more than a tenth too short, and hardly wait for workers, the time in queues was due to work for no request. (Where
  * they do wait for them, time in queues that stayed would only take the place of this, and hide what more workers gain.) */
-static int calibrate(struct whatif_run *run, uint64_t *latencies, double recorded,
+static int calibrate(struct whatif_simulated *run, uint64_t *latencies, double recorded,
                      struct whatif_figures *base)
 {
     run->no_cpu = 1;
@@ -209,10 +209,10 @@ int whatif_asking_begin(struct whatif_asking *asking, const struct whatif_model 
         return problem_set(problem, -ENOMEM, "out of memory");
     for (size_t i = 0; i < model->pool_count; i++)
         asking->workers[i] = model->pools[i].workers;
-    asking->run = (struct whatif_run){.model = model,
-                                      .ops = model->ops,
-                                      .workers = asking->workers,
-                                      .cpus = cpus == 0 ? ENOUGH_CPUS : cpus};
+    asking->run = (struct whatif_simulated){.model = model,
+                                            .ops = model->ops,
+                                            .workers = asking->workers,
+                                            .cpus = cpus == 0 ? ENOUGH_CPUS : cpus};
 
     struct whatif_answer *answer = &asking->answer;
     describe_recorded(model, asking->latencies, &answer->recorded);
@@ -252,7 +252,7 @@ static int simulate_changes(struct whatif_asking *asking, const struct whatif_ch
                             struct problem *problem)
 {
     struct whatif_changed *changed = &asking->changed;
-    struct whatif_run run = asking->run;
+    struct whatif_simulated run = asking->run;
     int result = 0;
 
     begin_changes(asking, calls_go, problem);

@@ -361,6 +361,11 @@ int whatif_apply(struct whatif_changed *changed, const struct whatif_change *cha
         return change_delay(changed, change);
     case WHATIF_PLACE:
         return change_place(changed, change);
+    case WHATIF_BUFFER:
+        return nothing(changed,
+                       "how many messages an answer takes is not part of the model of requests: "
+                       "ask for the elapsed time with --buffer alone%s",
+                       "");
     }
     return 0;
 }

@@ -16,17 +16,6 @@ static const struct table_column columns[] = {
     {"THEN", true, 0, false}, {"CHANGE", true, 0, false},
 };
 
-/* "-75%", "x4.00": what is more than doubled is a factor. */
-static void change_text(double from, double to, char text[UNIT_SIZE])
-{
-    if (from <= 0)
-        snprintf(text, UNIT_SIZE, "-");
-    else if (to > 2 * from)
-        snprintf(text, UNIT_SIZE, "x%.2f", to / from);
-    else
-        snprintf(text, UNIT_SIZE, "%+.0f%%", 100 * (to / from - 1));
-}
-
 static int add_rate(struct table *table, const struct whatif_answer *answer)
 {
     char cells[4][UNIT_SIZE];
@@ -34,7 +23,7 @@ static int add_rate(struct table *table, const struct whatif_answer *answer)
     show_frequency(answer->recorded.per_second, cells[0]);
     show_frequency(answer->base.per_second, cells[1]);
     show_frequency(answer->then.per_second, cells[2]);
-    change_text(answer->recorded.per_second, answer->then.per_second, cells[3]);
+    whatif_factor_text(answer->recorded.per_second, answer->then.per_second, cells[3]);
     return table_add(table,
                      (const char *const[]){"requests/s", cells[0], cells[1], cells[2], cells[3]});
 }
@@ -47,7 +36,7 @@ static int add_latency(struct table *table, const char *name, uint64_t recorded,
     show_duration(recorded, cells[0]);
     show_duration(base, cells[1]);
     show_duration(then, cells[2]);
-    change_text((double)recorded, (double)then, cells[3]);
+    whatif_factor_text((double)recorded, (double)then, cells[3]);
     return table_add(table, (const char *const[]){name, cells[0], cells[1], cells[2], cells[3]});
 }
 
