@@ -111,6 +111,20 @@ struct whatif_answer {
      * computed just before and after them goes, too. */
     bool calls_stay;
     struct whatif_figures at_best;
+    /* What bounds the rate, the median and the 99th percentile, smallest and largest of each; only whatif_ask fills them in. */
+    struct whatif_figures low, high;
+    bool is_range; /* the rate or the median may be more than a tenth off ... */
+    unsigned why;  /* ... because of these: bits of enum whatif_why */
+};
+
+enum whatif_why {
+    WHY_REQUESTS, /* they are few, or differ */
+    WHY_MODEL,    /* what it is off stays, or changes with the rest */
+    WHY_CALLS,    /* see calls_stay */
+    WHY_NO_CPU,   /* other programs' use of the CPUs stays, or not */
+    WHY_QUEUES,   /* behind work for no recorded request: they stay, or not */
+    WHY_COLD, /* nearly all was waited for: what remains was computed after it, with cold caches */
+    WHY_COUNT,
 };
 
 /* `cpus`: of each machine; 0: enough. Errors: -ENOMEM; -EINVAL, with a line in `problem`: the trace cannot judge the change. */

@@ -207,6 +207,27 @@ struct whatif_asking {
     uint64_t tried_ops;          /* in all simulations of whatif_search */
 };
 
+/* How changes are simulated. */
+struct whatif_how {
+    bool calls_go;         /* as in struct whatif_changed */
+    double no_cpu, queued; /* as in struct whatif_simulated */
+};
+
+/* As the model found the recording to be. */
+struct whatif_how whatif_as_found(const struct whatif_asking *asking);
+
+/* Simulates changes: `latencies` are in the order of the requests, and nothing is scaled. */
+int whatif_asking_simulate(struct whatif_asking *asking, const struct whatif_change *changes,
+                           size_t count, struct whatif_how how, struct whatif_figures *ret_figures,
+                           struct problem *problem);
+
+/* By what was recorded. */
+void whatif_scale(const struct whatif_answer *answer, struct whatif_figures *figures);
+
+/* whatif_range.c: how far off `then` may be. After whatif_asking_try, and with `at_best`. Errors: those of whatif_ask. */
+int whatif_find_range(struct whatif_asking *asking, const struct whatif_change *changes,
+                      size_t count, struct whatif_answer *answer, struct problem *problem);
+
 /* Simulates the recording. Call whatif_asking_end in any case. Errors as those of whatif_ask. */
 int whatif_asking_begin(struct whatif_asking *asking, const struct whatif_model *model,
                         uint32_t cpus, struct problem *problem);

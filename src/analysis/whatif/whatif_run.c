@@ -15,11 +15,13 @@ _Static_assert(ELAPSED_KIND_COUNT <= RUN_KINDS, "kinds of waits fit");
 unsigned whatif_kind_of_wait(const struct history *history, const struct recorded_types *recorded,
                              const struct history_event *event)
 {
-    switch (event->event.header->id) {
+    const struct record *record = (const struct record *)event->event.header;
+
+    switch (record->header.id) {
     case EVENT_BLOCK:
         return elapsed_kind_of_block(history, recorded, event);
-    case EVENT_RECEIVE:
-        return ELAPSED_OUTSIDE;
+    case EVENT_RECEIVE: /* at the end of a file: whatever its sender did after its last record */
+        return record->message.bytes > 0 ? ELAPSED_OUTSIDE : ELAPSED_UNKNOWN;
     case EVENT_STARTPROCESS:
         return ELAPSED_STOPPED;
     default:

@@ -137,6 +137,44 @@ static void print_calls(const struct whatif_answer *answer, FILE *file)
     fputs(".", file);
 }
 
+/* "few or different requests, and ..." */
+static void print_why(unsigned why, FILE *file)
+{
+    static const char *const reasons[WHY_COUNT] = {
+        [WHY_REQUESTS] = "requests are few, or differ",
+        [WHY_MODEL] = "what the model is off may stay",
+        [WHY_CALLS] = "the CPU time of calls may go",
+        [WHY_NO_CPU] = "other programs may use the CPUs less",
+        [WHY_QUEUES] = "queues for other work may go",
+        [WHY_COLD] = "nearly all of a request is waited for, and what remains may be computed "
+                     "faster without these waits",
+    };
+    const char *before = ": ";
+
+    for (unsigned i = 0; i < WHY_COUNT; i++) {
+        if ((why >> i & 1) == 0)
+            continue;
+        fprintf(file, "%s%s", before, reasons[i]);
+        before = "; ";
+    }
+}
+
+static void print_range(const struct whatif_answer *answer, FILE *file)
+{
+    char rates[2][UNIT_SIZE], medians[2][UNIT_SIZE];
+
+    if (!answer->is_range)
+        return;
+    show_frequency(answer->low.per_second, rates[0]);
+    show_frequency(answer->high.per_second, rates[1]);
+    show_duration(answer->low.median, medians[0]);
+    show_duration(answer->high.median, medians[1]);
+    fprintf(file, " It may be between %s and %s requests/s, P50 between %s and %s", rates[0],
+            rates[1], medians[0], medians[1]);
+    print_why(answer->why, file);
+    fputs(".", file);
+}
+
 static void print_trust(const struct whatif_answer *answer, uint32_t cpus, FILE *file)
 {
     char off[UNIT_SIZE], count[UNIT_SIZE];
@@ -154,6 +192,7 @@ static void print_trust(const struct whatif_answer *answer, uint32_t cpus, FILE 
         "the time in queues that no recorded request explains stays: the gain may be larger.",
         file);
     print_calls(answer, file);
+    print_range(answer, file);
     fputs(" The model assumes that clients ask again as soon as they did, that what is not changed "
           "takes "
           "as long as it did, and ",
@@ -303,6 +342,13 @@ static json_t *pool_json(const void *context, size_t index)
                      pools[index].blocking, "visits", json_count(pools[index].visits));
 }
 
+/* An end of the range; null: the prediction is at most a tenth off. */
+static json_t *end_json(const struct whatif_model *model, const struct whatif_answer *answer,
+                        const struct whatif_figures *end)
+{
+    return answer->is_range ? figures_json(model, end, false) : json_null();
+}
+
 static json_t *at_best_json(const struct whatif_model *model, const struct whatif_answer *answer)
 {
     return answer->at_best.requests > 0 ? figures_json(model, &answer->at_best, true) : json_null();
@@ -315,13 +361,15 @@ static int print_json(const struct whatif_model *model, const struct whatif_answ
     size_t count = whatif_pools(model, &pools);
 
     return json_print(
-        json_pack("{s:o,s:o,s:o,s:o,s:o,s:f,s:f,s:f,s:o,s:o,s:o,s:o}", "requests",
+        json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:f,s:f,s:f,s:o,s:o,s:o,s:o}", "requests",
                   json_count(answer->recorded.requests), "recorded",
                   figures_json(model, &answer->recorded, false), "model",
                   figures_json(model, &answer->base, true), "then",
                   figures_json(model, &answer->then, true), "at_best", at_best_json(model, answer),
-                  "off", answer->off, "no_cpu_kept", answer->no_cpu, "queues_kept", answer->kept,
-                  "cpus", cpus == 0 ? json_null() : json_count(cpus), "left_out",
+                  "low", end_json(model, answer, &answer->low), "high",
+                  end_json(model, answer, &answer->high), "off", answer->off, "no_cpu_kept",
+                  answer->no_cpu, "queues_kept", answer->kept, "cpus",
+                  cpus == 0 ? json_null() : json_count(cpus), "left_out",
                   json_count(answer->left_out), "left_out_first", json_count(answer->early),
                   "pools", json_array_of(model, count, pool_json)),
         JSON_INDENT(1) | JSON_ENCODE_ANY, file);
