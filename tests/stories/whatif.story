@@ -500,6 +500,9 @@ end
 cat ends
 relay ends
 sink ends
+sh waits for cat
+sh waits for relay
+sh waits for sink
 sh ends
 $ dpm whatif --json --buffer 'relay>sink=64K' trace
 jq: .then.elapsed_ns < 0.6 * .recorded.elapsed_ns and .at_best.elapsed_ns < .then.elapsed_ns and

@@ -492,7 +492,12 @@ static void make_service(struct world *world, uint64_t seed, uint32_t workers, d
     model->pools[0] = (struct whatif_pool){
         .party = 1, .workers = workers, .visits = CLIENTS * EACH, .blocking = true};
     world->workers[0] = workers;
+    for (uint32_t i = 0; i < CLIENTS; i++)
+        model->slots[i].first = i + 1;
     for (uint32_t i = 0; i < model->request_count; i++) {
+        /* about in the order of time, as they are recorded */
+        model->requests[i].next = i + CLIENTS < model->request_count ? i + CLIENTS + 1 : 0;
+        model->requests[i].begin = 1;
         model->requests[i].think = exponential(&seed, 20 * MS);
         add_op(world, i, OP_ENTER, 0, 0);
         add_op(world, i, OP_DELAY, 1, exponential(&seed, timer * MS));
@@ -578,7 +583,61 @@ static void ranges_hold_what_shorter_waits_do(void **state)
         2, 7.5);
 }
 
-/* What is measured without a change is in the range of no change, and neither is far from it. */
+enum { TRIPS = 5 };
+
+/* "front" asks "back" five times; `ways`: how many of these take their way; `part`: of the CPU time for the others. */
+static void make_trips(struct world *world, uint64_t seed, unsigned ways, double part)
+{
+    make_service(world, seed, CLIENTS, 1);
+    struct whatif_model *model = &world->model;
+    model->parties = realloc(model->parties, 3 * sizeof(*model->parties));
+    model->parties[2] = (struct whatif_party){.name = "back"};
+    model->party_count = 3;
+    strcpy(model->parties[1].name, "front");
+    model->op_count = 0;
+    for (uint32_t i = 0; i < model->request_count; i++) {
+        model->requests[i].op_count = 0;
+        for (unsigned trip = 0; trip < TRIPS; trip++) {
+            double cpu = trip < ways ? MS / 4 : part * MS / 4;
+            uint64_t way = trip < ways ? 1 * MS : 0;
+            add_op(world, i, OP_CPU, 1, exponential(&seed, cpu));
+            add_op(world, i, OP_DELAY, 2, way);
+            model->ops[model->op_count - 1].kind = ELAPSED_IN_FLIGHT;
+            add_op(world, i, OP_CPU, 2, exponential(&seed, cpu));
+            add_op(world, i, OP_DELAY, 1, way);
+            model->ops[model->op_count - 1].kind = ELAPSED_IN_FLIGHT;
+        }
+    }
+}
+
+/* With the messages goes half of the CPU time for them, which the recording does not tell. */
+static void ranges_hold_what_fewer_trips_do(void **state)
+{
+    const struct whatif_change change = {.kind = WHATIF_MERGE, .name = "front", .to = "back"};
+    unsigned held = 0;
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= RUNS; seed++) {
+        struct world before, after;
+        struct whatif_answer answer;
+        struct problem problem;
+        make_trips(&before, seed, TRIPS, 1);
+        record(&before);
+        make_trips(&after, seed + 1000, 1, 0.5);
+        record(&after);
+        if (whatif_ask(&before.model, &change, 1, 4, &answer, &problem) != 0)
+            fail_msg("%s", problem.text);
+        held += holds(&answer, &after.figures);
+        assert_true(answer.is_range && (answer.why >> WHY_CALLS & 1) != 0);
+        assert_true(answer.at_best.median < answer.then.median);
+        free_world(&before);
+        free_world(&after);
+    }
+    if (held < RUNS - 1)
+        fail_msg("the range holds %u of %d", held, RUNS);
+}
+
+/* No range is given for requests that are all alike; a wide one, where there are few. */
 static void ranges_of_equal_requests_are_narrow(void **state)
 {
     const struct whatif_change change = {.kind = WHATIF_REPLICAS, .name = "srv", .amount = 10};
@@ -597,11 +656,9 @@ static void ranges_of_equal_requests_are_narrow(void **state)
     assert_false(answer.is_range);
     assert_int_equal(answer.then.median, 15 * MS);
     world.model.request_count = 30; /* too few to say */
-    for (uint32_t i = 0; i < world.model.slot_count; i++)
-        world.model.slots[i].first = 3 * i + 1;
     for (uint32_t i = 0; i < 30; i++) {
-        world.model.requests[i].next = i % 3 < 2 ? i + 2 : 0;
-        world.model.requests[i].begin = 1 + i % 3 * 60 * MS;
+        world.model.requests[i].next = i < 20 ? i + CLIENTS + 1 : 0;
+        world.model.requests[i].begin = 1 + i / CLIENTS * 60 * MS;
         world.model.requests[i].end = world.model.requests[i].begin + 40 * MS;
     }
     assert_int_equal(whatif_ask(&world.model, &change, 1, 4, &answer, &problem), 0);
@@ -622,6 +679,7 @@ int main(void)
         cmocka_unit_test(random_programs_end_as_naively_evaluated),
         cmocka_unit_test(ranges_hold_what_more_workers_do),
         cmocka_unit_test(ranges_hold_what_shorter_waits_do),
+        cmocka_unit_test(ranges_hold_what_fewer_trips_do),
         cmocka_unit_test(ranges_of_equal_requests_are_narrow),
     };
 

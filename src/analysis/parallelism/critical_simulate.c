@@ -28,6 +28,16 @@ static double changed(const struct simulating *simulating, const struct run_wait
     return changes->wait == NULL ? (double)wait->time : changes->wait(changes->context, wait);
 }
 
+/* Within a machine, a receiver that was late has not noted when this message arrived, only a later one. */
+static uint64_t time_in_flight(const struct graph *graph, const struct stretch *stretch,
+                               const struct run_wait *wait, const struct fact *fact)
+{
+    const struct parallelism_process *processes = graph->result->processes;
+    bool is_near = processes[wait->from].machine == processes[wait->process].machine;
+
+    return fact->flight == FLIGHT_UNKNOWN || (is_near && !stretch->meets) ? 0 : fact->flight;
+}
+
 static double wait_of(void *context, uint32_t index)
 {
     const struct simulating *simulating = context;
@@ -39,7 +49,7 @@ static double wait_of(void *context, uint32_t index)
     switch ((enum stretch_wait)stretch->wait) {
     case STRETCH_MESSAGE:
         wait.from = process_of(graph, &graph->stretches.at[stretch->source]);
-        wait.time = fact->flight == FLIGHT_UNKNOWN ? 0 : fact->flight;
+        wait.time = time_in_flight(graph, stretch, &wait, fact);
         return changed(simulating, &wait);
     case STRETCH_SINCE:
     case STRETCH_SLEEP:
