@@ -508,7 +508,7 @@ $ dpm whatif --json --buffer 'relay>sink=64K' trace
 jq: .then.elapsed_ns < 0.6 * .recorded.elapsed_ns and .at_best.elapsed_ns < .then.elapsed_ns and
     .low.elapsed_ns <= .at_best.elapsed_ns and .high.elapsed_ns >= .then.elapsed_ns and .collects_ns > 0
 $ dpm whatif --buffer 'relay>sink=64K' trace
-says: the CPU time of calls cannot be told from that of their bytes
+says: It may be between 460 us and 1.08 ms: the CPU time of calls may go.
 says: The first byte of a message waits up to
 $ dpm whatif --buffer 'cat>relay=1M' trace
 exits: 1

@@ -189,7 +189,9 @@ struct run_changes {
     /* ns that a wait, or a message, now takes; NULL: as recorded */
     double (*wait)(void *context, const struct run_wait *wait);
     uint32_t cpus; /* of each machine; 0: enough */
-    double no_cpu; /* part of the recorded time without a CPU that others caused, and that stays */
+    double no_cpu; /* part of the recorded time without a CPU that others caused */
+    /* It stays as long as it was. Otherwise it is in proportion to the CPU time, and ends with a wait that takes no time any more. */
+    bool no_cpu_stays;
     /* Called for the parts of the path of the simulated run, from its end back to its beginning; NULL: not asked for. They
      * add up to its time. `kind`: of RUN_WAITS. `time`: ns. */
     void (*part)(void *context, uint32_t process, enum run_what what, unsigned kind, double time);

@@ -64,9 +64,17 @@ static double wait_of(void *context, uint32_t index)
 static double no_cpu_of(void *context, uint32_t index)
 {
     const struct simulating *simulating = context;
+    const struct run_changes *changes = simulating->changes;
+    const struct graph *graph = &simulating->reading->graph;
+    const struct stretch *stretch = &graph->stretches.at[index];
+    double time = changes->no_cpu * (double)((const float *)simulating->reading->no_cpu.at)[index];
 
-    return simulating->changes->no_cpu *
-           (double)((const float *)simulating->reading->no_cpu.at)[index];
+    if (changes->no_cpu_stays || time == 0)
+        return time;
+    if ((stretch->wait == STRETCH_SINCE || stretch->wait == STRETCH_SLEEP) &&
+        stretch_time(stretch) > 0 && wait_of(context, index) == 0)
+        return 0;
+    return time / changes->speeds[process_of(graph, stretch)];
 }
 
 /* ---- the way back ---- */

@@ -197,7 +197,8 @@ struct whatif_run_answer {
     double recorded;
     struct whatif_time base, then; /* `then` is scaled by recorded / base */
     double off;                    /* by how much `base` differs from what was recorded */
-    double low, high;              /* ns: what bounds `then`, see whatif_is_range */
+    double low, high;              /* ns: what bounds `then`, see whatif_is_range ... */
+    unsigned why;                  /* ... because of these: bits of enum whatif_why */
     double at_best;  /* ns: scaled, if all that calls cost goes with them; 0: none go */
     double collects; /* BUFFER: ns in which so many bytes came to be sent, as recorded; 0: none */
 };
@@ -218,7 +219,7 @@ struct whatif_run_found {
     size_t count, tried, left;
 };
 
-/* As whatif_search: twice the speed, no waits of one kind, a machine for programs that have no CPU, no held messages.
+/* As whatif_search: twice the speed, no waits of one kind, a machine for programs that have no CPU, no held messages, 64 KiB at once.
  * `steps_most`: intervals that are simulated. Call whatif_run_found_done in any case. */
 int whatif_run_search(struct whatif_run *run, size_t most, uint64_t steps_most,
                       struct whatif_run_found *ret_found, struct problem *problem);

@@ -348,6 +348,7 @@ static int simulate(struct applied *applied, struct whatif_time *ret_time, struc
                                         .wait = wait_after,
                                         .cpus = run->cpus,
                                         .no_cpu = run->no_cpu,
+                                        .no_cpu_stays = applied->no_cpu_stays,
                                         .part = take_part,
                                         .context = applied};
     result = critical_path_simulate(run->reading, &changes, &ret_time->time, problem);
@@ -413,53 +414,80 @@ static double scaled(const struct whatif_run_answer *answer, double time)
     return time * answer->recorded / answer->base.time;
 }
 
-/* What the model lacks is scaled with the rest, or stays as long as it was, or goes. */
-static void find_range(struct whatif_run_answer *answer, double then)
+static void include(struct whatif_run_answer *answer, double time, enum whatif_why why)
 {
-    double stays = fmax(0, then + answer->recorded - answer->base.time);
-
-    answer->low = fmin(fmin(then, stays), answer->then.time);
-    answer->high = fmax(fmax(then, stays), answer->then.time);
-    if (answer->at_best > 0) {
-        answer->low = fmin(answer->low, answer->at_best);
-        answer->high = fmax(answer->high, answer->at_best);
-    }
+    if (time < 0.99 * answer->low || time > 1.01 * answer->high)
+        answer->why |= 1u << why;
+    answer->low = fmin(answer->low, time);
+    answer->high = fmax(answer->high, time);
 }
 
-int whatif_run_try(struct whatif_run *run, const struct whatif_change *changes, size_t count,
-                   struct whatif_run_answer *answer, struct problem *problem)
+static bool has_calls(const struct applied *applied)
 {
-    struct applied applied = {.run = run,
-                              .changes = changes,
-                              .count = count,
-                              .found = calloc(count + 1, sizeof(*applied.found))};
-    bool has_calls = false;
+    for (size_t i = 0; i < applied->count; i++)
+        if (applied->changes[i].kind == WHATIF_BUFFER)
+            return true;
+    return false;
+}
 
-    if (applied.found == NULL)
-        return problem_set(problem, -ENOMEM, "out of memory");
-    for (size_t i = 0; i < count; i++)
-        has_calls = has_calls || changes[i].kind == WHATIF_BUFFER;
-    int result = simulate(&applied, &answer->then, problem);
-    if (result == 0 && has_calls) {
-        struct whatif_time best;
-        applied.calls_go = true;
-        result = simulate(&applied, &best, problem);
-        answer->at_best = result == 0 ? scaled(answer, best.time) : 0;
-    }
-    free(applied.found);
+/* Each assumption the other way: what the model is off stays as long as it was, or goes, instead of changing with the rest; the time
+ * without a CPU stays; all that calls can cost goes with them. */
+static int find_range(struct applied *applied, double then, struct whatif_run_answer *answer,
+                      struct problem *problem)
+{
+    struct whatif_time other;
+
+    answer->low = answer->high = answer->then.time;
+    answer->why = 0;
+    include(answer, then, WHY_MODEL);
+    include(answer, fmax(0, then + answer->recorded - answer->base.time), WHY_MODEL);
+    applied->no_cpu_stays = true;
+    int result = simulate(applied, &other, problem);
     if (result < 0)
         return result;
-    double then = answer->then.time;
-    answer->collects = applied.collects;
-    answer->then.time = scaled(answer, then);
-    find_range(answer, then);
+    include(answer, scaled(answer, other.time), WHY_NO_CPU);
+    if (!has_calls(applied))
+        return 0;
+    applied->no_cpu_stays = false;
+    applied->calls_go = true;
+    result = simulate(applied, &other, problem);
+    if (result < 0)
+        return result;
+    answer->at_best = scaled(answer, other.time);
+    include(answer, answer->at_best, WHY_CALLS);
     return 0;
+}
+
+/* `is_searched`: without a range. */
+static int try_changes(struct applied *applied, bool is_searched, struct whatif_run_answer *answer,
+                       struct problem *problem)
+{
+    applied->found = calloc(applied->count + 1, sizeof(*applied->found));
+    if (applied->found == NULL)
+        return problem_set(problem, -ENOMEM, "out of memory");
+    int result = simulate(applied, &answer->then, problem);
+    double then = answer->then.time;
+    answer->collects = applied->collects;
+    answer->then.time = answer->low = answer->high = scaled(answer, then);
+    if (result == 0 && !is_searched)
+        result = find_range(applied, then, answer, problem);
+    free(applied->found);
+    return result;
+}
+
+int whatif_run_try(struct whatif_run *run, const struct whatif_change *change,
+                   struct whatif_run_answer *answer, struct problem *problem)
+{
+    struct applied applied = {.run = run, .changes = change, .count = 1};
+
+    return try_changes(&applied, true, answer, problem);
 }
 
 int whatif_run_ask(struct whatif_run *run, const struct whatif_change *changes, size_t count,
                    struct whatif_run_answer *ret_answer, struct problem *problem)
 {
+    struct applied applied = {.run = run, .changes = changes, .count = count};
     int result = whatif_run_begin(run, ret_answer, problem);
 
-    return result < 0 ? result : whatif_run_try(run, changes, count, ret_answer, problem);
+    return result < 0 ? result : try_changes(&applied, false, ret_answer, problem);
 }

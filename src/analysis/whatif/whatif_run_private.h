@@ -37,7 +37,7 @@ struct applied {
     const struct whatif_change *changes;
     size_t count;
     bool *found; /* [change]: it concerned something */
-    bool calls_go;
+    bool calls_go, no_cpu_stays;
     uint32_t placed;
     double collects;
 };
@@ -46,8 +46,8 @@ struct applied {
 int whatif_run_begin(struct whatif_run *run, struct whatif_run_answer *ret_answer,
                      struct problem *problem);
 
-/* After that: with changes. */
-int whatif_run_try(struct whatif_run *run, const struct whatif_change *changes, size_t count,
+/* After that: with a change. Without a range. */
+int whatif_run_try(struct whatif_run *run, const struct whatif_change *change,
                    struct whatif_run_answer *answer, struct problem *problem);
 
 #endif

@@ -53,35 +53,101 @@ static int by_gain(const void *one, const void *other)
     return (a < b) - (a > b);
 }
 
-static int try_parts(struct whatif_run *run, const struct whatif_run_part *parts, size_t count,
-                     size_t most, uint64_t steps_most, struct whatif_run_found *found)
-{
-    uint64_t size = critical_path_size(run->reading) + 1, steps = 0;
-    bool held_tried = false; /* for messages to all programs at once */
+/* What is searched, and what was found. */
+struct run_search {
+    struct whatif_run *run;
+    struct whatif_run_found *found;
+    size_t most;
+    uint64_t steps, steps_most;
+    bool held_tried;      /* for messages to all programs at once */
+    struct lookup of_pid; /* -> process */
+};
 
-    for (size_t i = 0; i < count; i++) {
-        struct whatif_run_trial *trial = &found->trials[found->count];
-        struct problem ignored;
-        double time;
-        if (!change_for(run, &parts[i], &trial->change, &time) ||
-            (trial->change.kind == WHATIF_NO_HOLDBACK && held_tried) ||
-            time < NEXT_TO_NONE * found->now.base.time)
-            continue;
-        if (found->tried == most || steps >= steps_most) {
-            found->left++;
-            continue;
-        }
-        held_tried = held_tried || trial->change.kind == WHATIF_NO_HOLDBACK;
-        trial->answer = found->now;
-        trial->concerns = time / found->now.base.time;
-        steps += size;
-        int result = whatif_run_try(run, &trial->change, 1, &trial->answer, &ignored);
-        if (result < 0 && result != -EINVAL)
-            return result;
-        found->tried += result == 0;
-        found->count += result == 0 && gain(trial) >= SMALL;
+/* `time`: of the path, that it is about. Returns 0 or a negative errno. */
+static int try_change(struct run_search *search, const struct whatif_change *change, double time)
+{
+    struct whatif_run_found *found = search->found;
+    struct whatif_run_trial *trial = &found->trials[found->count];
+    struct problem ignored;
+
+    if (found->tried == search->most || search->steps >= search->steps_most) {
+        found->left++;
+        return 0;
     }
-    return 0;
+    *trial = (struct whatif_run_trial){
+        .change = *change, .concerns = time / found->now.base.time, .answer = found->now};
+    search->steps += critical_path_size(search->run->reading) + 1;
+    int result = whatif_run_try(search->run, change, &trial->answer, &ignored);
+    found->tried += result == 0;
+    found->count += result == 0 && gain(trial) >= SMALL;
+    return result == -EINVAL ? 0 : result;
+}
+
+static uint64_t key_of(uint32_t origin, uint32_t pid)
+{
+    return (uint64_t)origin << 32 | pid;
+}
+
+static int find_processes(struct run_search *search)
+{
+    const struct whatif_run *run = search->run;
+    int result = 0;
+
+    for (uint32_t i = 0; i < run->count && result == 0; i++)
+        result =
+            lookup_set(&search->of_pid, key_of(run->parties[i].origin, run->parties[i].pid), i);
+    return result;
+}
+
+/* Index of a process of the statistics; LOOKUP_NONE: there is none. */
+static uint32_t process_of(const struct run_search *search, uint32_t index)
+{
+    const struct communication_process *is = &search->run->communication->processes[index];
+
+    return lookup_find(&search->of_pid, key_of(is->origin, is->pid));
+}
+
+#define SMALL_MESSAGE 32768
+#define LARGE_MESSAGE 65536 /* what a pipe holds */
+
+/* To whom programs of this name send most, if in small messages; NULL: none. */
+static const char *sends_small_to(const struct run_search *search, uint32_t name)
+{
+    const struct whatif_run *run = search->run;
+    const struct communication *communication = run->communication;
+
+    for (size_t i = 0; i < communication->pair_count; i++) { /* most bytes first */
+        const struct communication_pair *pair = &communication->pairs[i];
+        if (pair->from.count != 1 || pair->to.count != 1 || pair->sent.messages == 0)
+            continue;
+        uint32_t from = process_of(search, pair->from.processes[0]);
+        uint32_t to = process_of(search, pair->to.processes[0]);
+        if (from != LOOKUP_NONE && to != LOOKUP_NONE && run->names[from] == name)
+            return pair->sent.bytes / pair->sent.messages < SMALL_MESSAGE ? run->parties[to].asked
+                                                                          : NULL;
+    }
+    return NULL;
+}
+
+static int try_part(struct run_search *search, const struct whatif_run_part *part)
+{
+    struct whatif_change change;
+    double time;
+    int result = 0;
+
+    if (!change_for(search->run, part, &change, &time) ||
+        time < NEXT_TO_NONE * search->found->now.base.time)
+        return 0;
+    if (change.kind != WHATIF_NO_HOLDBACK || !search->held_tried)
+        result = try_change(search, &change, time);
+    search->held_tried = search->held_tried || change.kind == WHATIF_NO_HOLDBACK;
+    if (result < 0 || change.kind != WHATIF_SPEED)
+        return result;
+    change = (struct whatif_change){.kind = WHATIF_BUFFER,
+                                    .name = change.name,
+                                    .to = sends_small_to(search, part->name),
+                                    .amount = LARGE_MESSAGE};
+    return change.to == NULL || change.to[0] == '\0' ? 0 : try_change(search, &change, part->time);
 }
 
 int whatif_run_search(struct whatif_run *run, size_t most, uint64_t steps_most,
@@ -101,7 +167,12 @@ int whatif_run_search(struct whatif_run *run, size_t most, uint64_t steps_most,
     for (size_t i = 0; i < count; i++)
         parts[i] = run->parts[i];
     qsort(parts, count, sizeof(*parts), by_time);
-    result = try_parts(run, parts, count, most, steps_most, ret_found);
+    struct run_search search = {
+        .run = run, .found = ret_found, .most = most, .steps_most = steps_most};
+    result = find_processes(&search);
+    for (size_t i = 0; i < count && result >= 0; i++)
+        result = try_part(&search, &parts[i]);
+    lookup_done(&search.of_pid);
     free(parts);
     if (ret_found->count > 1)
         qsort(ret_found->trials, ret_found->count, sizeof(*ret_found->trials), by_gain);

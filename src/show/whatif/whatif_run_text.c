@@ -61,10 +61,9 @@ static void print_range(const struct whatif_run_answer *answer, FILE *file)
     if (whatif_is_range(answer->low, answer->high)) {
         time_text(answer->low, low);
         time_text(answer->high, high);
-        fprintf(file, " It may be between %s and %s: %s.", low, high,
-                answer->at_best > 0
-                    ? "the CPU time of calls cannot be told from that of their bytes"
-                    : "what the model is off may stay as it is, or change with the rest");
+        fprintf(file, " It may be between %s and %s", low, high);
+        whatif_why_text(answer->why, file);
+        fputs(".", file);
     }
     if (answer->collects > 0) {
         time_text(answer->collects, collects);

@@ -137,28 +137,6 @@ static void print_calls(const struct whatif_answer *answer, FILE *file)
     fputs(".", file);
 }
 
-/* "few or different requests, and ..." */
-static void print_why(unsigned why, FILE *file)
-{
-    static const char *const reasons[WHY_COUNT] = {
-        [WHY_REQUESTS] = "requests are few, or differ",
-        [WHY_MODEL] = "what the model is off may stay",
-        [WHY_CALLS] = "the CPU time of calls may go",
-        [WHY_NO_CPU] = "other programs may use the CPUs less",
-        [WHY_QUEUES] = "queues for other work may go",
-        [WHY_COLD] = "nearly all of a request is waited for, and what remains may be computed "
-                     "faster without these waits",
-    };
-    const char *before = ": ";
-
-    for (unsigned i = 0; i < WHY_COUNT; i++) {
-        if ((why >> i & 1) == 0)
-            continue;
-        fprintf(file, "%s%s", before, reasons[i]);
-        before = "; ";
-    }
-}
-
 static void print_range(const struct whatif_answer *answer, FILE *file)
 {
     char rates[2][UNIT_SIZE], medians[2][UNIT_SIZE];
@@ -171,7 +149,7 @@ static void print_range(const struct whatif_answer *answer, FILE *file)
     show_duration(answer->high.median, medians[1]);
     fprintf(file, " It may be between %s and %s requests/s, P50 between %s and %s", rates[0],
             rates[1], medians[0], medians[1]);
-    print_why(answer->why, file);
+    whatif_why_text(answer->why, file);
     fputs(".", file);
 }
 

@@ -12,6 +12,27 @@ void whatif_share_text(double part, char text[UNIT_SIZE])
     show_percent((uint64_t)((part < MOST ? part : MOST) * 1e6), 1000000, text);
 }
 
+void whatif_why_text(unsigned why, FILE *file)
+{
+    static const char *const reasons[WHY_COUNT] = {
+        [WHY_REQUESTS] = "requests are few, or differ",
+        [WHY_MODEL] = "what the model is off may stay",
+        [WHY_CALLS] = "the CPU time of calls may go",
+        [WHY_NO_CPU] = "time in which other programs have the CPUs may stay, or go",
+        [WHY_QUEUES] = "queues for other work may go",
+        [WHY_COLD] = "nearly all of a request is waited for, and what remains may be computed "
+                     "faster without these waits",
+    };
+    const char *before = ": ";
+
+    for (unsigned i = 0; i < WHY_COUNT; i++) {
+        if ((why >> i & 1) == 0)
+            continue;
+        fprintf(file, "%s%s", before, reasons[i]);
+        before = "; ";
+    }
+}
+
 void whatif_factor_text(double from, double to, char text[UNIT_SIZE])
 {
     if (from <= 0)
