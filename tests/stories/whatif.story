@@ -447,12 +447,25 @@ sync ends
 $ dpm whatif --json --wait sync,disk=0.5 trace
 jq: near(.recorded.elapsed_ns; 300e6) and near(.then.elapsed_ns; 200e6) and .model.most_of_path.spent_on == "disk"
 $ dpm whatif --json --wait sync,disk=0 --speed sync=2 trace
-jq: near(.then.elapsed_ns; 50e6)
+jq: near(.then.elapsed_ns; 50e6) and .at_best.elapsed_ns < 1e6 and .low.elapsed_ns < 1e6
 $ dpm whatif --json --search trace
 jq: [.changes[].change] == ["--wait sync,disk=0", "--speed sync=2"]
 $ dpm whatif --wait sync,no_cpu=0 trace
 exits: 1
 says: how long a run had no CPU is not kept in its model
+
+== a run that has no CPU for half of the time: that changes with its CPU time, or stays
+process one launched
+10 times
+    one computes 10ms
+    one lacks a CPU for 10ms
+    one sleeps 5ms in clock_nanosleep
+end
+one ends
+$ dpm whatif --json --speed one=2 trace
+jq: near(.recorded.elapsed_ns; 250e6) and .off < 0.02 and near(.then.elapsed_ns; 150e6) and near(.high.elapsed_ns; 200e6)
+$ dpm whatif --speed one=2 trace
+says: time in which other programs have the CPUs may stay, or go
 
 == a run with requests: its elapsed time on demand
 process one launched

@@ -192,6 +192,8 @@ struct run_changes {
     double no_cpu; /* part of the recorded time without a CPU that others caused */
     /* It stays as long as it was. Otherwise it is in proportion to the CPU time, and ends with a wait that takes no time any more. */
     bool no_cpu_stays;
+    bool
+        calls_go; /* with a wait that takes no time any more goes what was computed just before it */
     /* Called for the parts of the path of the simulated run, from its end back to its beginning; NULL: not asked for. They
      * add up to its time. `kind`: of RUN_WAITS. `time`: ns. */
     void (*part)(void *context, uint32_t process, enum run_what what, unsigned kind, double time);

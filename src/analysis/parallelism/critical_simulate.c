@@ -61,6 +61,28 @@ static double wait_of(void *context, uint32_t index)
     }
 }
 
+/* Whether it waited in the recording, and does no more. */
+static bool ends_waiting(void *context, uint32_t index)
+{
+    const struct simulating *simulating = context;
+    const struct stretch *stretch = &simulating->reading->graph.stretches.at[index];
+
+    return (stretch->wait == STRETCH_SINCE || stretch->wait == STRETCH_SLEEP) &&
+           stretch_time(stretch) > 0 && wait_of(context, index) == 0;
+}
+
+static double cpu_of(void *context, uint32_t index)
+{
+    const struct simulating *simulating = context;
+    const struct run_changes *changes = simulating->changes;
+    const struct graph *graph = &simulating->reading->graph;
+    const struct stretch *stretch = &graph->stretches.at[index];
+
+    if (changes->calls_go && stretch->cpu > 0 && ends_waiting(context, index))
+        return 0;
+    return (double)stretch->cpu / changes->speeds[process_of(graph, stretch)];
+}
+
 static double no_cpu_of(void *context, uint32_t index)
 {
     const struct simulating *simulating = context;
@@ -71,10 +93,7 @@ static double no_cpu_of(void *context, uint32_t index)
 
     if (changes->no_cpu_stays || time == 0)
         return time;
-    if ((stretch->wait == STRETCH_SINCE || stretch->wait == STRETCH_SLEEP) &&
-        stretch_time(stretch) > 0 && wait_of(context, index) == 0)
-        return 0;
-    return time / changes->speeds[process_of(graph, stretch)];
+    return ends_waiting(context, index) ? 0 : time / changes->speeds[process_of(graph, stretch)];
 }
 
 /* ---- the way back ---- */
@@ -106,7 +125,7 @@ static void tell_own(const struct walking *walking, double begin)
     double time = fabs(walking->ends[walking->last]) - begin;
     double sleep =
         stretch->wait == STRETCH_SLEEP ? wait_of((void *)walking->simulating, walking->last) : 0;
-    double cpu = (double)stretch->cpu / walking->simulating->changes->speeds[process];
+    double cpu = cpu_of((void *)walking->simulating, walking->last);
 
     sleep = fmin(sleep, time);
     cpu = fmin(cpu, time - sleep);
@@ -199,8 +218,8 @@ int critical_path_simulate(struct critical_path_reading *reading, const struct r
     assignment.cores = changes->cpus;
     placed.assignment = &assignment;
     placed.unlimited = changes->cpus == 0;
-    const struct sharing_run run = {.speeds = changes->speeds,
-                                    .machines = changes->machines,
+    const struct sharing_run run = {.machines = changes->machines,
+                                    .cpu = cpu_of,
                                     .wait = wait_of,
                                     .no_cpu = no_cpu_of,
                                     .context = &simulating,

@@ -300,8 +300,9 @@ static double cpu_of(const struct simulation *simulation, const struct stretch *
 {
     const struct sharing_run *run = simulation->run;
 
-    return run == NULL ? (double)stretch->cpu
-                       : (double)stretch->cpu / run->speeds[process_of(simulation, stretch->chain)];
+    return run == NULL
+               ? (double)stretch->cpu
+               : run->cpu(run->context, (uint32_t)(stretch - simulation->graph->stretches.at));
 }
 
 static uint32_t machine_of(const struct simulation *simulation, uint32_t chain)

@@ -330,7 +330,7 @@ int sharing_simulate(const struct graph *graph, const struct placed *placed, uin
 
 /* What differs from the recording in a simulation, and when its stretches end. */
 struct sharing_run {
-    const double *speeds; /* [processes]: of their CPU time */
+    double (*cpu)(void *context, uint32_t stretch); /* ns of CPU time */
     const uint32_t
         *machines; /* [processes]: number of their machine; NULL: as the assignment says */
     /* ns, from the end of the stretch's source to the end of its wait; of a sleep, of it */

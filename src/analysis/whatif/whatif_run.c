@@ -349,6 +349,7 @@ static int simulate(struct applied *applied, struct whatif_time *ret_time, struc
                                         .cpus = run->cpus,
                                         .no_cpu = run->no_cpu,
                                         .no_cpu_stays = applied->no_cpu_stays,
+                                        .calls_go = applied->calls_go,
                                         .part = take_part,
                                         .context = applied};
     result = critical_path_simulate(run->reading, &changes, &ret_time->time, problem);
@@ -425,7 +426,8 @@ static void include(struct whatif_run_answer *answer, double time, enum whatif_w
 static bool has_calls(const struct applied *applied)
 {
     for (size_t i = 0; i < applied->count; i++)
-        if (applied->changes[i].kind == WHATIF_BUFFER)
+        if (applied->changes[i].kind == WHATIF_BUFFER ||
+            (applied->changes[i].kind == WHATIF_WAIT && applied->changes[i].amount == 0))
             return true;
     return false;
 }
