@@ -186,6 +186,7 @@ static void check_whatif(const struct whatif_model *model)
         {.kind = WHATIF_MERGE, .name = "name", .to = "name", .amount = 3},
         {.kind = WHATIF_DELAY, .name = "name", .to = "name", .amount = 1e6},
         {.kind = WHATIF_PLACE, .name = "name"},
+        {.kind = WHATIF_BUFFER, .name = "name", .to = "name", .amount = 65536},
     };
     struct whatif_answer answer;
     struct problem problem = {""};
@@ -194,6 +195,8 @@ static void check_whatif(const struct whatif_model *model)
         int result = whatif_ask(model, &changes[i], 1, 2, &answer, &problem);
         PROMISE(result == 0 || (result == -EINVAL && problem.text[0] != '\0'));
         PROMISE(result != 0 || answer.then.requests == answer.recorded.requests);
+        PROMISE(result != 0 || (answer.low.median <= answer.then.median &&
+                                answer.then.median <= answer.high.median));
     }
     struct whatif_found found;
     int result = whatif_search(model, 2, 20, 1000000, &found, &problem);
@@ -202,6 +205,65 @@ static void check_whatif(const struct whatif_model *model)
     for (size_t i = 0; i < found.count; i++)
         PROMISE(found.trials[i].answer.then.requests == found.now.recorded.requests);
     whatif_found_done(&found);
+}
+
+static const struct assignment as_recorded = {.name = "as-recorded", .kind = AS_RECORDED};
+
+static void ask_run(struct whatif_run *run)
+{
+    const struct whatif_change changes[] = {
+        {.kind = WHATIF_SPEED, .name = "name", .amount = 2},
+        {.kind = WHATIF_NO_HOLDBACK},
+        {.kind = WHATIF_WAIT, .name = "name", .wait = ELAPSED_DISK},
+        {.kind = WHATIF_DELAY, .name = "name", .to = "name", .amount = 1e6},
+        {.kind = WHATIF_PLACE, .name = "name"},
+        {.kind = WHATIF_BUFFER, .name = "name", .to = "name", .amount = 65536},
+        {.kind = WHATIF_REPLICAS, .name = "name", .amount = 2},
+    };
+    struct whatif_run_answer answer;
+    struct whatif_run_found found;
+    struct problem problem = {""};
+
+    for (size_t i = 0; i < ARRAY_SIZE(changes); i++) {
+        int result = whatif_run_ask(run, &changes[i], 1, &answer, &problem);
+        PROMISE(result == 0 || (result == -EINVAL && problem.text[0] != '\0'));
+        PROMISE(result != 0 || (answer.low <= answer.then.time && answer.then.time <= answer.high));
+    }
+    int result = whatif_run_search(run, 20, 1000000, &found, &problem);
+    PROMISE(result == 0 || (result == -EINVAL && problem.text[0] != '\0'));
+    PROMISE(found.count <= found.tried && found.tried <= 20);
+    whatif_run_found_done(&found);
+}
+
+static void check_run(struct tape *tapes)
+{
+    const struct critical_path_options options = {
+        .parallelism = {.assignments = &as_recorded, .assignment_count = 1, .threads = true},
+        .kind_of_wait = whatif_kind_of_wait};
+    struct history *history = tapes_history(tapes);
+    struct critical_path_reading *reading = NULL;
+    struct critical_path *path = NULL;
+    struct statistics *statistics = NULL;
+    struct communication *communication = NULL;
+    struct whatif_run *run = NULL;
+    struct problem problem = {""};
+
+    PROMISE(critical_path_new(history, &options, &reading, &problem) == 0);
+    PROMISE(statistics_new(history, 0, &statistics) == 0);
+    const struct analysis analyses[] = {critical_path_analysis(reading),
+                                        statistics_analysis(statistics)};
+    PROMISE(analyses_read_all(history, analyses, ARRAY_SIZE(analyses), &problem) == 0);
+    PROMISE(critical_path_find(reading, &problem) == 0);
+    PROMISE(critical_path_finish(reading, &path, &problem) == 0);
+    PROMISE(statistics_finish(statistics, SOURCES, &communication) == 0);
+    PROMISE(whatif_run_new(reading, path, communication, 2, &run) == 0);
+    ask_run(run);
+    whatif_run_free(run);
+    communication_free(communication);
+    critical_path_reading_free(reading);
+    critical_path_free(path);
+    statistics_free(statistics);
+    history_free(history);
 }
 
 static void check_elapsed(struct tape *tapes)
@@ -278,6 +340,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     check_path(tapes, longest);
     check_together(tapes, longest);
     check_elapsed(tapes);
+    check_run(tapes);
     tapes_done(tapes);
     return 0;
 }

@@ -14,7 +14,7 @@ struct asked {
     struct show_options show;
     struct whatif_change *changes;
     size_t count, room;
-    bool search;
+    bool search, of_run;
     struct selection selection;
 };
 
@@ -23,9 +23,10 @@ struct asked {
 #define SEARCH_MOST 200
 #define STEPS_MOST  1000000000u /* simulated: half a minute */
 
-static int show_all(const struct analyses_found *found, uint32_t cpus, const struct asked *asked,
-                    struct problem *problem)
+static int search_requests(const struct analyses_found *found, const struct asked *asked,
+                           struct problem *problem)
 {
+    uint32_t cpus = found_cpus(found);
     struct whatif_found trials;
     int result = whatif_search(found->whatif, cpus, SEARCH_MOST, STEPS_MOST, &trials, problem);
 
@@ -37,14 +38,11 @@ static int show_all(const struct analyses_found *found, uint32_t cpus, const str
     return result;
 }
 
-static int show(const struct analyses_found *found, const struct asked *asked,
-                struct problem *problem)
+static int ask_requests(const struct analyses_found *found, const struct asked *asked,
+                        struct problem *problem)
 {
     uint32_t cpus = found_cpus(found);
     struct whatif_answer answer;
-
-    if (asked->search)
-        return show_all(found, cpus, asked, problem);
     int result = whatif_ask(found->whatif, asked->changes, asked->count, cpus, &answer, problem);
 
     if (result < 0)
@@ -54,22 +52,100 @@ static int show(const struct analyses_found *found, const struct asked *asked,
                : command_flush_output(problem);
 }
 
-static int show_traces(const char *const *names, size_t count, struct asked *asked)
+/* 1: there are none, and the answer is that of the run. */
+static int about_requests(const struct trace_names *traces, struct asked *asked,
+                          struct problem *problem)
 {
-    struct problem problem = {""};
     struct analyses_found found;
-    const struct trace_names traces = {.at = names, .count = count};
     const struct analyses_wanted wanted = {.statistics = true,
                                            .elapsed = true,
                                            .whatif = WHATIF_REQUESTS_MOST,
                                            .selection = &asked->selection};
-    int result = read_analyses(&traces, &wanted, &found, &problem);
+    int result = read_analyses(traces, &wanted, &found, problem);
+
+    if (result == 0 && found.elapsed->requests.count == 0)
+        result = 1;
+    else if (result == 0)
+        result = asked->search ? search_requests(&found, asked, problem)
+                               : ask_requests(&found, asked, problem);
+    found_done(&found);
+    return result;
+}
+
+static int search_run(struct whatif_run *run, uint32_t cpus, const struct asked *asked,
+                      struct problem *problem)
+{
+    struct whatif_run_found trials;
+    int result = whatif_run_search(run, SEARCH_MOST, STEPS_MOST / 4, &trials, problem);
 
     if (result == 0)
-        result = show(&found, asked, &problem);
+        result = show_whatif_run_search(&trials, cpus, stdout, &asked->show) < 0
+                     ? problem_set(problem, -ENOMEM, "out of memory")
+                     : command_flush_output(problem);
+    whatif_run_found_done(&trials);
+    return result;
+}
+
+static int ask_run(struct whatif_run *run, uint32_t cpus, const struct asked *asked,
+                   struct problem *problem)
+{
+    struct whatif_run_answer answer;
+    int result = whatif_run_ask(run, asked->changes, asked->count, &answer, problem);
+
+    if (result < 0)
+        return result;
+    return show_whatif_run(&answer, cpus, stdout, &asked->show) < 0
+               ? problem_set(problem, -ENOMEM, "out of memory")
+               : command_flush_output(problem);
+}
+
+static const struct assignment as_recorded = {.name = "as-recorded", .kind = AS_RECORDED};
+
+static int about_run(const struct trace_names *traces, struct asked *asked, struct problem *problem)
+{
+    const struct critical_path_options path = {
+        .parallelism = {.assignments = &as_recorded, .assignment_count = 1, .threads = true},
+        .kind_of_wait = whatif_kind_of_wait,
+    };
+    const struct analyses_wanted wanted = {
+        .statistics = true, .path = &path, .keeps_path = true, .selection = &asked->selection};
+    struct analyses_found found;
+    struct whatif_run *run = NULL;
+    int result = read_analyses(traces, &wanted, &found, problem);
+    uint32_t cpus = result == 0 ? found_cpus(&found) : 0;
+
+    if (result == 0 &&
+        whatif_run_new(found.path_reading, found.path, found.communication, cpus, &run) < 0)
+        result = problem_set(problem, -ENOMEM, "out of memory");
+    if (result == 0)
+        result = asked->search ? search_run(run, cpus, asked, problem)
+                               : ask_run(run, cpus, asked, problem);
+    whatif_run_free(run);
+    found_done(&found);
+    return result;
+}
+
+/* How many bytes are sent at once is no part of the model of requests. */
+static bool is_about_run(const struct asked *asked)
+{
+    for (size_t i = 0; i < asked->count; i++)
+        if (asked->changes[i].kind == WHATIF_BUFFER)
+            return true;
+    return asked->of_run;
+}
+
+static int show_traces(const char *const *names, size_t count, struct asked *asked)
+{
+    struct problem problem = {""};
+    struct trace_names traces = {.at = names, .count = count};
+    int result = is_about_run(asked) ? 1 : about_requests(&traces, asked, &problem);
+
+    if (result == 1) {
+        traces.quiet = !is_about_run(asked); /* losses are reported once */
+        result = about_run(&traces, asked, &problem);
+    }
     if (result == 0)
         selection_say_unmet(&asked->selection);
-    found_done(&found);
     return result < 0 ? command_error("%s", problem.text) : EXIT_SUCCESS;
 }
 
@@ -77,7 +153,9 @@ static int show_traces(const char *const *names, size_t count, struct asked *ask
 
 enum {
     OPTION_JSON = OPTION_HELP + 1,
+    OPTION_RUN,
     OPTION_SEARCH,
+    OPTION_BUFFER,
     OPTION_DELAY,
     OPTION_KEEP,
     OPTION_MERGE,
@@ -112,11 +190,17 @@ static const struct command_option whatif_options[] = {
      {"NAME>NAME[=N]"},
      "of the questions of the first NAME to the second in a request,\nonly the first takes a "
      "round trip; of every N, if the first\nNAME is the client"},
+    {"buffer",
+     OPTION_BUFFER,
+     {"NAME>NAME=BYTES"},
+     "the first NAME, which passes on what it receives, sends BYTES\nat once to the second: 64K; "
+     "predicts the elapsed time"},
     {"delay",
      OPTION_DELAY,
      {"NAME>NAME=TIME"},
      "each message between the two takes TIME: 200us, 5ms"},
     {"place", OPTION_PLACE, {"NAME"}, "NAME has a machine of its own, with as many CPUs"},
+    {"run", OPTION_RUN, {0}, "predict the elapsed time, as without requests"},
     {"search", OPTION_SEARCH, {0}, "try all changes, one at a time: which would help most"},
     {"json", OPTION_JSON, {0}, "print a JSON object"},
     {0},
@@ -226,13 +310,32 @@ static int parse_delay(struct whatif_change *change)
     return parse_two(change, "delay");
 }
 
+#define BUFFER_MOST (1u << 30)
+
+static int parse_buffer(struct whatif_change *change)
+{
+    char *value = cut_value(optarg);
+    uint64_t bytes = 0;
+
+    if (value == NULL || parse_size(value, &bytes) < 0 || bytes == 0 || bytes > BUFFER_MOST)
+        return command_usage_error("whatif",
+                                   "--buffer: give bytes after '=', up to 1G: 'socat>nc=64K'");
+    change->amount = (double)bytes;
+    return parse_two(change, "buffer");
+}
+
 static int take_change(struct asked *asked, int option)
 {
     static const enum whatif_kind kinds[] = {
-        [OPTION_DELAY] = WHATIF_DELAY,       [OPTION_PLACE] = WHATIF_PLACE,
-        [OPTION_KEEP] = WHATIF_KEEP,         [OPTION_MERGE] = WHATIF_MERGE,
-        [OPTION_REPLICAS] = WHATIF_REPLICAS, [OPTION_NO_HOLDBACK] = WHATIF_NO_HOLDBACK,
-        [OPTION_SPEED] = WHATIF_SPEED,       [OPTION_WAIT] = WHATIF_WAIT,
+        [OPTION_BUFFER] = WHATIF_BUFFER,
+        [OPTION_DELAY] = WHATIF_DELAY,
+        [OPTION_PLACE] = WHATIF_PLACE,
+        [OPTION_KEEP] = WHATIF_KEEP,
+        [OPTION_MERGE] = WHATIF_MERGE,
+        [OPTION_REPLICAS] = WHATIF_REPLICAS,
+        [OPTION_NO_HOLDBACK] = WHATIF_NO_HOLDBACK,
+        [OPTION_SPEED] = WHATIF_SPEED,
+        [OPTION_WAIT] = WHATIF_WAIT,
     };
 
     if (array_reserve(&asked->changes, &asked->room, asked->count + 1, sizeof(*asked->changes)) < 0)
@@ -244,6 +347,8 @@ static int take_change(struct asked *asked, int option)
         return parse_two(change, "keep-connections");
     case OPTION_MERGE:
         return parse_merge(change);
+    case OPTION_BUFFER:
+        return parse_buffer(change);
     case OPTION_DELAY:
         return parse_delay(change);
     case OPTION_PLACE:
@@ -260,11 +365,13 @@ static int take_option(struct asked *asked, int option)
 {
     if (option == OPTION_JSON)
         asked->show.json = true;
+    else if (option == OPTION_RUN)
+        asked->of_run = true;
     else if (option == OPTION_SEARCH)
         asked->search = true;
     else if (selection_has_option(option))
         return selection_take("whatif", option, &asked->selection);
-    else if (option >= OPTION_DELAY && option <= OPTION_WAIT)
+    else if (option >= OPTION_BUFFER && option <= OPTION_WAIT)
         return take_change(asked, option);
     else
         return option == OPTION_HELP ? command_help("whatif") : command_usage_error("whatif", NULL);
@@ -296,7 +403,7 @@ static int command_whatif(int argc, char **argv)
 
 const struct command whatif_command = {
     .name = "whatif",
-    .description = "what requests would take after a change",
+    .description = "what requests, or a run, would take after a change",
     .usage = "CHANGE...|--search TRACE...",
     .function = command_whatif,
     .operand = {"TRACE", ARGUMENT_TRACE},

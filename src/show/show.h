@@ -194,6 +194,12 @@ int show_whatif(const struct whatif_model *model, const struct whatif_answer *an
 int show_whatif_search(const struct whatif_model *model, const struct whatif_found *found,
                        uint32_t cpus, FILE *file, const struct show_options *options);
 
+/* The same of the elapsed time of a run. */
+int show_whatif_run(const struct whatif_run_answer *answer, uint32_t cpus, FILE *file,
+                    const struct show_options *options);
+int show_whatif_run_search(const struct whatif_run_found *found, uint32_t cpus, FILE *file,
+                           const struct show_options *options);
+
 /* ---- the critical path (Miller: longest path) ---- */
 
 /* Prints what the critical path consists of, and what is not on it. `elapsed`: if it is of requests, their path is shown

@@ -375,3 +375,163 @@ $ dpm whatif --replicas server=2 trace
 says: server has 1 worker in the recording.
 $ dpm whatif --json --replicas server=2 trace
 jq: near(.recorded.latency_p50_ns; 44e6) and near(.model.latency_p50_ns; 44e6) and near(.then.latency_p50_ns; 22e6)
+
+# ---- runs without requests ----
+
+== a pipeline: the elapsed time after a change, and what limits it next
+| head  5 ms for each part; gzip  50 ms for each; wc
+process sh launched
+process head created by sh
+process gzip created by sh
+process wc created by sh
+pipe one: head > gzip
+pipe two: gzip > wc
+10 times
+    head computes 5ms
+    head sends 4096 on one
+end
+head closes one
+head ends
+10 times
+    gzip receives 4096 on one
+    gzip computes 50ms
+    gzip sends 2000 on two
+    wc receives on two
+end
+gzip closes two
+gzip ends
+wc finds the end of two
+wc ends
+sh waits for head
+sh waits for wc
+sh ends
+$ dpm whatif --json --speed gzip=2 trace
+jq: near(.recorded.elapsed_ns; .model.elapsed_ns) and .off < 0.02 and .low == null and .at_best == null and
+    .model.most_of_path.name == "gzip" and .model.most_of_path.spent_on == "computing" and
+    near(.then.elapsed_ns; .recorded.elapsed_ns - 250e6)
+$ dpm whatif --json --speed gzip=100 trace
+jq: .then.most_of_path.name == "head" and .then.most_of_path.share > 0.8
+$ dpm whatif --speed gzip=100 trace
+says: RECORDED MODEL OF IT THEN CHANGE
+says: As recorded, most of the critical path is gzip: computing, 9
+says: Then, most of the critical path is head: computing,
+says: Without a change the model is
+$ dpm whatif --json --delay 'head>gzip=200ms' trace
+jq: .then.elapsed_ns > .recorded.elapsed_ns + 150e6
+$ dpm whatif --json --search trace
+jq: .changes[0].change == "--speed gzip=2" and .changes[0].concerns > 0.4 and .tried >= 2
+$ dpm whatif --search trace
+says: ELAPSED SAVED CONCERNS CHANGE
+says: --speed gzip=2
+$ dpm whatif --replicas gzip=2 trace
+exits: 1
+says: no request with an answer is in this recording, which a change of workers, connections or questions of gzip would concern
+$ dpm whatif --wait gzip,disk=0 trace
+exits: 1
+says: gzip has no such wait of its own in this recording
+$ dpm whatif --speed nobody=2 trace
+exits: 1
+says: no process named nobody computed in this recording
+$ dpm whatif --buffer 'head>gzip=64K' trace
+exits: 1
+says: head sent 10 messages to gzip: too few to judge --buffer
+
+== a run that waits for the disk, and computes at the same time elsewhere
+| sync  10 times: 10 ms computing, 20 ms disk
+process sync launched
+10 times
+    sync computes 10ms
+    sync sleeps 20ms in fdatasync uninterruptible
+end
+sync ends
+$ dpm whatif --json --wait sync,disk=0.5 trace
+jq: near(.recorded.elapsed_ns; 300e6) and near(.then.elapsed_ns; 200e6) and .model.most_of_path.spent_on == "disk"
+$ dpm whatif --json --wait sync,disk=0 --speed sync=2 trace
+jq: near(.then.elapsed_ns; 50e6) and .at_best.elapsed_ns < 1e6 and .low.elapsed_ns < 1e6
+$ dpm whatif --json --search trace
+jq: [.changes[].change] == ["--wait sync,disk=0", "--speed sync=2"]
+$ dpm whatif --wait sync,no_cpu=0 trace
+exits: 1
+says: how long a run had no CPU is not kept in its model
+
+== a run that has no CPU for half of the time: that changes with its CPU time, or stays
+process one launched
+10 times
+    one computes 10ms
+    one lacks a CPU for 10ms
+    one sleeps 5ms in clock_nanosleep
+end
+one ends
+$ dpm whatif --json --speed one=2 trace
+jq: near(.recorded.elapsed_ns; 250e6) and .off < 0.02 and near(.then.elapsed_ns; 150e6) and near(.high.elapsed_ns; 200e6)
+$ dpm whatif --speed one=2 trace
+says: time in which other programs have the CPUs may stay, or go
+
+== a run with requests: its elapsed time on demand
+process one launched
+process server pid 200
+tcp c1: one > server ports 40001,80
+one connects c1
+server accepts c1
+20 times
+    one sends 10 on c1
+    server receives on c1
+    server sleeps 20ms in clock_nanosleep
+    server sends 10 on c1
+    one receives on c1
+end
+one ends
+$ dpm whatif --json --wait server,timer=0.5 trace
+jq: near(.then.latency_p50_ns; 10e6) and has("low") and has("high")
+$ dpm whatif --json --run --wait server,timer=0.5 trace
+jq: near(.recorded.elapsed_ns; 400e6) and near(.then.elapsed_ns; 200e6)
+
+== a program that passes on what it receives, eight times as often as others
+| cat   64 KiB for 20 us; relay  8 KiB for 20 us; sink  64 KiB for 15 us
+process sh launched
+process cat created by sh
+process relay created by sh
+process sink created by sh
+tcp a: cat > relay ports 40001,80
+tcp b: relay > sink ports 40002,81
+cat connects a
+relay accepts a
+relay connects b
+sink accepts b
+20 times
+    cat computes 20us
+    cat sends 65536 on a
+    8 times
+        relay receives 8192 on a
+        relay computes 10us
+        relay sends 8192 on b
+        relay computes 10us
+    end
+    sink receives 65536 on b
+    sink computes 15us
+end
+cat ends
+relay ends
+sink ends
+sh waits for cat
+sh waits for relay
+sh waits for sink
+sh ends
+$ dpm whatif --json --buffer 'relay>sink=64K' trace
+jq: .then.elapsed_ns < 0.6 * .recorded.elapsed_ns and .at_best.elapsed_ns < .then.elapsed_ns and
+    .low.elapsed_ns <= .at_best.elapsed_ns and .high.elapsed_ns >= .then.elapsed_ns and .collects_ns > 0
+$ dpm whatif --buffer 'relay>sink=64K' trace
+says: It may be between 460 us and 1.08 ms: the CPU time of calls may go.
+says: The first byte of a message waits up to
+$ dpm whatif --buffer 'cat>relay=1M' trace
+exits: 1
+says: cat does more than pass on to relay what it receives: what it computes for its bytes cannot be told from what its calls cost
+$ dpm whatif --buffer 'relay>sink' trace
+exits: 2
+says: --buffer: give bytes after '=', up to 1G: 'socat>nc=64K'
+$ dpm whatif --buffer 'relay>sink=0' trace
+exits: 2
+says: --buffer: give bytes after '='
+$ dpm whatif --buffer 'relay=64K' trace
+exits: 2
+says: --buffer 'relay': give two names

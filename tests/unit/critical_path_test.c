@@ -434,6 +434,130 @@ static void every_claim_is_true(void **state)
     begin(*state, 1); /* for teardown */
 }
 
+/* ---- the same run, simulated ---- */
+
+static unsigned any_kind(const struct history *history, const struct recorded_types *recorded,
+                         const struct history_event *event)
+{
+    (void)history;
+    (void)recorded;
+    (void)event;
+    return 1;
+}
+
+struct account {
+    double sum;     /* of the parts */
+    double message; /* ns that each takes */
+};
+
+static double wait_of(void *context, const struct run_wait *wait)
+{
+    const struct account *account = context;
+
+    return wait->from == NO_PARENT ? (double)wait->time : account->message;
+}
+
+static void add_part(void *context, uint32_t process, enum run_what what, unsigned kind,
+                     double time)
+{
+    struct account *account = context;
+
+    (void)process;
+    assert_true(time > 0 && (kind == 0 || what == RUN_WAITS));
+    account->sum += time;
+}
+
+static double run(struct critical_path_reading *reading, const double *speeds,
+                  struct account *account)
+{
+    const struct run_changes changes = {
+        .speeds = speeds, .wait = wait_of, .part = add_part, .context = account};
+    struct problem problem = {""};
+    double time = 0;
+
+    account->sum = 0;
+    if (critical_path_simulate(reading, &changes, &time, &problem) != 0)
+        fail_msg("%s", problem.text);
+    return time;
+}
+
+/* With enough CPUs, any computation takes as long as its longest path, by definition, and its parts add up to that. */
+static void simulate_any(struct computation *computation, uint64_t seed)
+{
+    struct critical_path_options options = plain_options();
+    struct account account = {.message = 0};
+    double speeds[STREAMS] = {1, 1, 1, 1, 1, 1};
+    uint64_t first = seed;
+    struct seen seen;
+
+    options.whole = true;
+    options.kind_of_wait = any_kind;
+    make(computation, false, &seed);
+    struct history *history = find_path(computation, &options, &seen);
+    struct critical_path *path = NULL;
+    struct problem problem = {""};
+    assert_int_equal(critical_path_finish(seen.reading, &path, &problem), 0);
+    struct world world = {
+        .computation = computation, .delays = &options.parallelism.delays, .free = true};
+    for (uint32_t i = 0; i < STREAMS; i++) {
+        world.machine[i] = i;
+        world.speed[i] = 1;
+    }
+    double time = run(seen.reading, speeds, &account), longest = longest_path(&world);
+    if (fabs(time - longest) > 1 || fabs(account.sum - time) > 1)
+        fail_msg("DPM_SEED=%" PRIu64 ": %.0f ns, by definition %.0f, parts %.0f", first, time,
+                 longest, account.sum);
+    speeds[0] = 0.5;
+    for (uint32_t k = 0; k < computation->step_count; k++)
+        if (computation->process_of[computation->order[k].chain] == 0)
+            computation->steps[computation->order[k].chain][computation->order[k].step].cpu *= 2;
+    double slower = run(seen.reading, speeds, &account); /* to where the path ended before */
+    if (slower < time - 1 || slower > longest_path(&world) + 1 || fabs(account.sum - slower) > 1)
+        fail_msg("DPM_SEED=%" PRIu64 ": slower %.0f ns, by definition at most %.0f, parts %.0f",
+                 first, slower, longest_path(&world), account.sum);
+    history_free(history);
+    critical_path_reading_free(seen.reading);
+    critical_path_free(path);
+    tape_done(&computation->tape);
+}
+
+static void a_simulated_run_is_as_long_as_its_path(void **state)
+{
+    uint64_t seed = seed_of_run("simulated run");
+
+    for (uint64_t i = 0; i < rounds_of_run(COMPUTATIONS); i++)
+        simulate_any(*state, getenv("DPM_SEED") != NULL && i == 0 ? seed : random_number(&seed));
+    begin(*state, 1); /* for teardown */
+}
+
+/* A computes 100 ns and sends to B, which computes 50 after that; both speeds, and a message that takes 30. */
+static void a_run_with_changes(void **state)
+{
+    struct computation *computation = *state;
+    struct critical_path_options options = plain_options();
+    const double as_recorded[] = {1, 1}, faster[] = {2, 1};
+    struct account account = {.message = 0};
+    struct critical_path *path = NULL;
+    struct problem problem = {""};
+    struct seen seen;
+
+    options.kind_of_wait = any_kind;
+    options.whole = true;
+    begin(computation, 2);
+    send_to(computation, 0, 1, 100, 5);
+    receive(computation, 1, 0, 0, 5, true);
+    run_on(computation, 1, 50);
+    struct history *history = find_path(computation, &options, &seen);
+    assert_int_equal(critical_path_finish(seen.reading, &path, &problem), 0);
+    assert_true(fabs(run(seen.reading, as_recorded, &account) - 150) < 1);
+    assert_true(fabs(run(seen.reading, faster, &account) - 100) < 1);
+    account.message = 30;
+    assert_true(fabs(run(seen.reading, faster, &account) - 130) < 1);
+    history_free(history);
+    critical_path_reading_free(seen.reading);
+    critical_path_free(path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -447,6 +571,8 @@ int main(void)
         COMPUTATION_TEST(alone_with_a_disk),
         COMPUTATION_TEST(nobody_is_called_so),
         COMPUTATION_TEST(every_claim_is_true),
+        COMPUTATION_TEST(a_run_with_changes),
+        COMPUTATION_TEST(a_simulated_run_is_as_long_as_its_path),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -82,11 +82,11 @@ static void add_op(struct world *world, uint32_t request, enum whatif_op_type ty
 
 static int simulate(struct world *world, uint32_t cpus)
 {
-    const struct whatif_run run = {.model = &world->model,
-                                   .ops = world->model.ops,
-                                   .workers = world->workers,
-                                   .cpus = cpus,
-                                   .no_cpu = 1};
+    const struct whatif_simulated run = {.model = &world->model,
+                                         .ops = world->model.ops,
+                                         .workers = world->workers,
+                                         .cpus = cpus,
+                                         .no_cpu = 1};
     int result = whatif_simulate(&run, world->latencies, &world->figures);
 
     if (result == 0)
@@ -460,11 +460,11 @@ static void random_programs_end_as_naively_evaluated(void **state)
         for (int i = 0; i < 3; i++)
             naive.free[i] = world.workers[i] = 1 + (uint32_t)random_below(&seed, 3);
         evaluate(&naive);
-        const struct whatif_run run = {.model = &world.model,
-                                       .ops = world.model.ops,
-                                       .workers = world.workers,
-                                       .cpus = (uint32_t)naive.cpus,
-                                       .no_cpu = 1};
+        const struct whatif_simulated run = {.model = &world.model,
+                                             .ops = world.model.ops,
+                                             .workers = world.workers,
+                                             .cpus = (uint32_t)naive.cpus,
+                                             .no_cpu = 1};
         assert_int_equal(whatif_simulate(&run, world.latencies, &world.figures), 0);
         for (size_t i = 0; i < world.model.request_count; i++)
             if (llabs((long long)world.latencies[i] - (long long)naive.latencies[i]) > 1000)
@@ -473,6 +473,197 @@ static void random_programs_end_as_naively_evaluated(void **state)
                          (unsigned long long)naive.latencies[i]);
         free_world(&world);
     }
+}
+
+/* ---- ranges ---- */
+
+enum { CLIENTS = 10, EACH = 300 };
+
+/* A worker of "srv" waits for a timer, and computes; clients think. All times are exponential. */
+static void make_service(struct world *world, uint64_t seed, uint32_t workers, double timer)
+{
+    struct whatif_model *model = &world->model;
+
+    make_world(world, CLIENTS, EACH, 1);
+    free(model->parties);
+    model->parties = calloc(2, sizeof(*model->parties));
+    model->party_count = 2;
+    strcpy(model->parties[1].name, "srv");
+    model->pools[0] = (struct whatif_pool){
+        .party = 1, .workers = workers, .visits = CLIENTS * EACH, .blocking = true};
+    world->workers[0] = workers;
+    for (uint32_t i = 0; i < CLIENTS; i++)
+        model->slots[i].first = i + 1;
+    for (uint32_t i = 0; i < model->request_count; i++) {
+        /* about in the order of time, as they are recorded */
+        model->requests[i].next = i + CLIENTS < model->request_count ? i + CLIENTS + 1 : 0;
+        model->requests[i].begin = 1;
+        model->requests[i].think = exponential(&seed, 20 * MS);
+        add_op(world, i, OP_ENTER, 0, 0);
+        add_op(world, i, OP_DELAY, 1, exponential(&seed, timer * MS));
+        model->ops[model->op_count - 1].kind = ELAPSED_TIMER;
+        add_op(world, i, OP_CPU, 1, exponential(&seed, 1 * MS));
+        add_op(world, i, OP_LEAVE, 0, 0);
+    }
+}
+
+/* As if it had been recorded. */
+static void record(struct world *world)
+{
+    struct whatif_model *model = &world->model;
+    const struct whatif_simulated run = {
+        .model = model, .ops = model->ops, .workers = world->workers, .cpus = 4, .no_cpu = 1};
+
+    assert_int_equal(whatif_simulate(&run, world->latencies, &world->figures), 0);
+    for (size_t i = 0; i < model->slot_count; i++) {
+        uint64_t time = 1;
+        for (uint32_t at = model->slots[i].first; at != 0; at = model->requests[at - 1].next) {
+            struct whatif_request *request = &model->requests[at - 1];
+            request->begin = at == model->slots[i].first ? 1 : time + request->think;
+            request->end = time = request->begin + world->latencies[at - 1];
+        }
+    }
+    whatif_ranks(world->latencies, model->request_count, &world->figures);
+}
+
+static bool holds(const struct whatif_answer *answer, const struct whatif_figures *real)
+{
+    const struct whatif_figures *low = &answer->low, *high = &answer->high;
+
+    return low->per_second <= real->per_second && real->per_second <= high->per_second &&
+           low->median <= real->median && real->median <= high->median;
+}
+
+static double half_width(double low, double high)
+{
+    return (high - low) / (high + low);
+}
+
+#define RUNS 10
+
+/* Of ten services, each predicted from one sample and then measured with another one, the range holds nine or more. */
+static void hold_nine_of_ten(const struct whatif_change *change, uint32_t workers, double timer)
+{
+    unsigned held = 0;
+
+    for (uint64_t seed = 1; seed <= RUNS; seed++) {
+        struct world before, after;
+        struct whatif_answer answer;
+        struct problem problem;
+        make_service(&before, seed, 2, 15);
+        record(&before);
+        make_service(&after, seed + 1000, workers, timer);
+        record(&after);
+        if (whatif_ask(&before.model, change, 1, 4, &answer, &problem) != 0)
+            fail_msg("%s", problem.text);
+        held += holds(&answer, &after.figures);
+        if (half_width(answer.low.per_second, answer.high.per_second) > 0.25 ||
+            half_width((double)answer.low.median, (double)answer.high.median) > 0.25)
+            fail_msg("seed %d: the range is too wide", (int)seed);
+        free_world(&before);
+        free_world(&after);
+    }
+    if (held < RUNS - 1)
+        fail_msg("the range holds %u of %d", held, RUNS);
+}
+
+static void ranges_hold_what_more_workers_do(void **state)
+{
+    (void)state;
+    hold_nine_of_ten(&(struct whatif_change){.kind = WHATIF_REPLICAS, .name = "srv", .amount = 4},
+                     4, 15);
+}
+
+static void ranges_hold_what_shorter_waits_do(void **state)
+{
+    (void)state;
+    hold_nine_of_ten(
+        &(struct whatif_change){
+            .kind = WHATIF_WAIT, .name = "srv", .wait = ELAPSED_TIMER, .amount = 0.5},
+        2, 7.5);
+}
+
+enum { TRIPS = 5 };
+
+/* "front" asks "back" five times; `ways`: how many of these take their way; `part`: of the CPU time for the others. */
+static void make_trips(struct world *world, uint64_t seed, unsigned ways, double part)
+{
+    make_service(world, seed, CLIENTS, 1);
+    struct whatif_model *model = &world->model;
+    model->parties = realloc(model->parties, 3 * sizeof(*model->parties));
+    model->parties[2] = (struct whatif_party){.name = "back"};
+    model->party_count = 3;
+    strcpy(model->parties[1].name, "front");
+    model->op_count = 0;
+    for (uint32_t i = 0; i < model->request_count; i++) {
+        model->requests[i].op_count = 0;
+        for (unsigned trip = 0; trip < TRIPS; trip++) {
+            double cpu = trip < ways ? MS / 4 : part * MS / 4;
+            uint64_t way = trip < ways ? 1 * MS : 0;
+            add_op(world, i, OP_CPU, 1, exponential(&seed, cpu));
+            add_op(world, i, OP_DELAY, 2, way);
+            model->ops[model->op_count - 1].kind = ELAPSED_IN_FLIGHT;
+            add_op(world, i, OP_CPU, 2, exponential(&seed, cpu));
+            add_op(world, i, OP_DELAY, 1, way);
+            model->ops[model->op_count - 1].kind = ELAPSED_IN_FLIGHT;
+        }
+    }
+}
+
+/* With the messages goes half of the CPU time for them, which the recording does not tell. */
+static void ranges_hold_what_fewer_trips_do(void **state)
+{
+    const struct whatif_change change = {.kind = WHATIF_MERGE, .name = "front", .to = "back"};
+    unsigned held = 0;
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= RUNS; seed++) {
+        struct world before, after;
+        struct whatif_answer answer;
+        struct problem problem;
+        make_trips(&before, seed, TRIPS, 1);
+        record(&before);
+        make_trips(&after, seed + 1000, 1, 0.5);
+        record(&after);
+        if (whatif_ask(&before.model, &change, 1, 4, &answer, &problem) != 0)
+            fail_msg("%s", problem.text);
+        held += holds(&answer, &after.figures);
+        assert_true(answer.is_range && (answer.why >> WHY_CALLS & 1) != 0);
+        assert_true(answer.at_best.median < answer.then.median);
+        free_world(&before);
+        free_world(&after);
+    }
+    if (held < RUNS - 1)
+        fail_msg("the range holds %u of %d", held, RUNS);
+}
+
+/* No range is given for requests that are all alike; a wide one, where there are few. */
+static void ranges_of_equal_requests_are_narrow(void **state)
+{
+    const struct whatif_change change = {.kind = WHATIF_REPLICAS, .name = "srv", .amount = 10};
+    struct whatif_answer answer;
+    struct problem problem;
+    struct world world;
+
+    (void)state;
+    make_service(&world, 1, 2, 15);
+    for (size_t i = 0; i < world.model.op_count; i++)
+        world.model.ops[i].time = world.model.ops[i].type == OP_DELAY ? 15 * MS : 0;
+    for (size_t i = 0; i < world.model.request_count; i++)
+        world.model.requests[i].think = 20 * MS;
+    record(&world);
+    assert_int_equal(whatif_ask(&world.model, &change, 1, 4, &answer, &problem), 0);
+    assert_false(answer.is_range);
+    assert_int_equal(answer.then.median, 15 * MS);
+    world.model.request_count = 30; /* too few to say */
+    for (uint32_t i = 0; i < 30; i++) {
+        world.model.requests[i].next = i < 20 ? i + CLIENTS + 1 : 0;
+        world.model.requests[i].begin = 1 + i / CLIENTS * 60 * MS;
+        world.model.requests[i].end = world.model.requests[i].begin + 40 * MS;
+    }
+    assert_int_equal(whatif_ask(&world.model, &change, 1, 4, &answer, &problem), 0);
+    assert_true(answer.is_range && (answer.why >> WHY_REQUESTS & 1) != 0);
+    free_world(&world);
 }
 
 int main(void)
@@ -486,6 +677,10 @@ int main(void)
         cmocka_unit_test(workers_of_two_pools),
         cmocka_unit_test(workers_that_wait_for_each_other),
         cmocka_unit_test(random_programs_end_as_naively_evaluated),
+        cmocka_unit_test(ranges_hold_what_more_workers_do),
+        cmocka_unit_test(ranges_hold_what_shorter_waits_do),
+        cmocka_unit_test(ranges_hold_what_fewer_trips_do),
+        cmocka_unit_test(ranges_of_equal_requests_are_narrow),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

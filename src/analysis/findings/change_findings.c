@@ -53,6 +53,7 @@ static unsigned rank_of(const struct whatif_trial *trial, const struct whatif_fo
         return has_nagle(findings) ? 2 : 0;
     case WHATIF_WAIT:
         return trial->change.wait == ELAPSED_DISK ? 1 : 0;
+    case WHATIF_BUFFER:
     case WHATIF_SPEED:
     case WHATIF_DELAY:
     case WHATIF_PLACE:

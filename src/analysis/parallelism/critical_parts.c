@@ -137,6 +137,19 @@ static uint16_t kind_of_path(const struct critical_path_reading *reading,
     return path == NULL ? 0 : path->kind;
 }
 
+/* Of a wait that has a length of its own. */
+static unsigned kind_of_wait(const struct critical_path_reading *reading, uint32_t index)
+{
+    const struct history_event *event = reading->event;
+    unsigned wait = reading->graph.stretches.at[index].wait;
+
+    if (reading->options.kind_of_wait == NULL || event == NULL ||
+        (wait != STRETCH_SINCE && wait != STRETCH_SLEEP))
+        return 0;
+    return reading->options.kind_of_wait(
+        reading->graph.history, &reading->graph.origins[event->event.origin].recorded, event);
+}
+
 int critical_note(void *context, uint32_t index, const struct chain *chain, uint32_t edge)
 {
     struct critical_path_reading *reading = context;
@@ -155,6 +168,13 @@ int critical_note(void *context, uint32_t index, const struct chain *chain, uint
                           .begins = !reading->timed,
                           .after = event == NULL};
     reading->timed = true;
+    fact->flight = kind_of_wait(reading, index);
+    if (reading->options.kind_of_wait != NULL) {
+        int64_t noted = scratch_add(&reading->no_cpu);
+        if (noted < 0)
+            return (int)noted;
+        ((float *)reading->no_cpu.at)[noted] = (float)chain->no_cpu;
+    }
     if (event == NULL || edge >= event->edge_count)
         return 0;
     fact->edge_kind = (uint8_t)event->edges[edge].kind;

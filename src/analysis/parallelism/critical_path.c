@@ -417,6 +417,7 @@ static int find(struct critical_path_reading *reading, struct problem *problem)
             return result;
         critical_forward(reading, NULL, &reading->result->whole);
     }
+    reading->path_end = reading->end;
     mark_path(reading);
     find_slack(reading, reading->result->longest);
     return critical_count(reading) < 0 ? problem_set(problem, -ENOMEM, "out of memory") : 0;
@@ -455,7 +456,8 @@ int critical_path_new(struct history *history, const struct critical_path_option
     if (reading == NULL)
         return result;
     reading->place_file.file = reading->tail_file.file = reading->graph.stretches.file =
-        reading->facts.file = -1;
+        reading->facts.file = reading->no_cpu.file = reading->run_ends.file = -1;
+    reading->path_end = NO_STRETCH;
     reading->edge = UINT32_MAX;
     reading->options = *options;
     reading->options.parallelism.sharing = true; /* needed for the stretches */
@@ -469,6 +471,9 @@ int critical_path_new(struct history *history, const struct critical_path_option
     if (result == 0)
         result = scratch_open(&reading->facts, sizeof(struct fact), options->parallelism.directory,
                               problem);
+    if (result == 0 && options->kind_of_wait != NULL)
+        result =
+            scratch_open(&reading->no_cpu, sizeof(float), options->parallelism.directory, problem);
     reading->graph.see = critical_note;
     reading->graph.context = reading;
     if (result < 0)
@@ -505,6 +510,8 @@ void critical_path_reading_free(struct critical_path_reading *reading)
     stretches_close(&reading->place_file);
     stretches_close(&reading->tail_file);
     scratch_close(&reading->facts);
+    scratch_close(&reading->no_cpu);
+    scratch_close(&reading->run_ends);
     free(reading->chains);
     free(reading->idled);
     free(reading->speeds);

@@ -126,6 +126,9 @@ struct critical_path_options {
     size_t asked_count;
     /* if nothing is in `asked`: number of processes to try at twice their speed, those with most of the path */
     size_t offered;
+    /* What the wait was for that this event ended, below RUN_KINDS; for critical_path_simulate. NULL: not known (0). */
+    unsigned (*kind_of_wait)(const struct history *history, const struct recorded_types *recorded,
+                             const struct history_event *event);
 };
 
 struct critical_path_reading;
@@ -165,6 +168,46 @@ bool critical_path_passes(const struct critical_path_reading *reading, uint32_t 
 /* Whether the arc of an answer from outside leads to the event added last. */
 bool critical_path_answers(const struct critical_path_reading *reading,
                            struct outside_arc *ret_arc);
+
+/* ---- the same run, with changes ---- */
+
+#define RUN_KINDS 64u /* of waits */
+
+/* What a process waits for on the path of a simulated run. */
+struct run_wait {
+    uint32_t process; /* index */
+    uint32_t from;    /* of a message: its sender; else NO_PARENT */
+    unsigned kind;    /* of no message: as options.kind_of_wait said */
+    uint64_t time;    /* ns, as recorded; of a message: in flight */
+};
+
+enum run_what { RUN_COMPUTES, RUN_NO_CPU, RUN_IN_FLIGHT, RUN_WAITS };
+
+struct run_changes {
+    const double *speeds;     /* [process]: how many times as fast it computes */
+    const uint32_t *machines; /* [process]: numbers of machines; NULL: as recorded */
+    /* ns that a wait, or a message, now takes; NULL: as recorded */
+    double (*wait)(void *context, const struct run_wait *wait);
+    uint32_t cpus; /* of each machine; 0: enough */
+    double no_cpu; /* part of the recorded time without a CPU that others caused */
+    /* It stays as long as it was. Otherwise it is in proportion to the CPU time, and ends with a wait that takes no time any more. */
+    bool no_cpu_stays;
+    bool
+        calls_go; /* with a wait that takes no time any more goes what was computed just before it */
+    /* Called for the parts of the path of the simulated run, from its end back to its beginning; NULL: not asked for. They
+     * add up to its time. `kind`: of RUN_WAITS. `time`: ns. */
+    void (*part)(void *context, uint32_t process, enum run_what what, unsigned kind, double time);
+    void *context;
+};
+
+/* Simulates the run from its beginning to the end of the path: threads share the CPUs of their machines, messages are in
+ * flight for as long as they were. *ret_time: ns. Only with options.kind_of_wait, after critical_path_find, also after critical_path_finish, as long as that
+ * result exists. Errors: -ENOMEM, -ENOSPC ... with a line in `problem`. */
+int critical_path_simulate(struct critical_path_reading *reading, const struct run_changes *changes,
+                           double *ret_time, struct problem *problem);
+
+/* How many intervals a simulation goes through. */
+uint64_t critical_path_size(const struct critical_path_reading *reading);
 
 /* Makes the result, after the last event of the second reading, if there is one. It needs neither history nor reading; free it with
  * critical_path_free. */

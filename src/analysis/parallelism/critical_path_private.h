@@ -43,9 +43,10 @@ struct critical_pc {
 
 /* What is noted for a stretch while events are read, as it may be on the path. */
 struct fact {
-    uint64_t time;   /* of the event that made it, by the first origin's clock */
-    uint64_t pc;     /* of its chain then, in `image` */
-    uint64_t flight; /* MESSAGE: how long it was in flight, or FLIGHT_UNKNOWN */
+    uint64_t time; /* of the event that made it, by the first origin's clock */
+    uint64_t pc;   /* of its chain then, in `image` */
+    /* MESSAGE: how long it was in flight, or FLIGHT_UNKNOWN; SINCE, SLEEP: options.kind_of_wait */
+    uint64_t flight;
     uint32_t image;
     uint16_t path_kind; /* MESSAGE: the kind of its path */
     uint8_t edge_kind;  /* of the edge that it waits for; EDGE_KIND_COUNT: none */
@@ -81,13 +82,16 @@ struct critical_path_reading {
     uint64_t *tails;                 /* [stretches], in a file */
     struct stretches place_file;
     struct stretches tail_file;
-    uint64_t *chains;                  /* [chains]: end of the latest stretch of each */
-    uint64_t *idled;                   /* [chains]: see note_idle */
-    double *speeds;                    /* [processes]: of their CPU time, now */
-    bool notes_idle;                   /* places[].idle and .rule are to be filled in */
-    bool plain;                        /* every rule is ARC_LATER */
-    uint32_t end;                      /* stretch at whose end the path ends; NO_STRETCH: none */
-    uint32_t busiest;                  /* END_BUSIEST: the last stretch of that chain */
+    uint64_t *chains;  /* [chains]: end of the latest stretch of each */
+    uint64_t *idled;   /* [chains]: see note_idle */
+    double *speeds;    /* [processes]: of their CPU time, now */
+    bool notes_idle;   /* places[].idle and .rule are to be filled in */
+    bool plain;        /* every rule is ARC_LATER */
+    uint32_t end;      /* stretch at whose end the path ends; NO_STRETCH: none */
+    uint32_t busiest;  /* END_BUSIEST: the last stretch of that chain */
+    uint32_t path_end; /* where the path ends in the recording: stretch */
+    /* for critical_path_simulate, of the stretches: ns without a CPU (float), and when they end (double) */
+    struct scratch no_cpu, run_ends;
     struct scratch facts;              /* of the stretches */
     const struct history_event *event; /* while it is added, in the first reading; NULL: none */
     struct {

@@ -214,6 +214,7 @@ int64_t graph_add_stretch(struct graph *graph, struct chain *chain, enum stretch
         stretches->at[source].users++;
     int result =
         graph->see == NULL ? 0 : graph->see(graph->context, (uint32_t)index, chain, graph->edge);
+    chain->no_cpu = 0;
     return result < 0 ? result : index + 1;
 }
 

@@ -428,6 +428,7 @@ int graph_add_event(struct graph *graph, struct graph_stream *stream,
             return result;
     }
     arrival.chain = graph_chain_of(graph, stream);
+    arrival.chain->no_cpu += event->no_cpu.time;
     if (graph->see != NULL)
         note_counter(graph, &arrival);
     graph_look_at_edges(graph, &arrival);

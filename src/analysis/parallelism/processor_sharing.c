@@ -43,6 +43,7 @@ struct running {
     uint32_t machine;     /* index into simulation.machines */
     uint32_t next_waiter; /* for the end of the same stretch: chain + 1 */
     bool alive;
+    bool by_wait;   /* its stretch ends later than its CPU time does, for what another one did */
     double weighed; /* its machine's, when the stretch began */
 };
 
@@ -79,8 +80,9 @@ struct simulation {
     struct scratch end_indexes; /* [stretches]: uint32_t, + 1; 0: none */
     struct pool ends;
     uint32_t living;
-    double *weights;         /* appendix A: [stretches]; NULL: chains share processors */
-    struct slicing *slicing; /* NULL: not asked for */
+    double *weights;               /* appendix A: [stretches]; NULL: chains share processors */
+    struct slicing *slicing;       /* NULL: not asked for */
+    const struct sharing_run *run; /* NULL: as recorded, and when stretches end is not kept */
 };
 
 /* ---- heaps ---- */
@@ -270,9 +272,56 @@ static void leave_end(struct simulation *simulation, struct end *end, uint32_t s
     *end_index(simulation, stretch) = 0;
 }
 
+/* Also of a sleep, which waits for no other stretch. */
 static double arc_delay(const struct simulation *simulation, const struct stretch *stretch)
 {
-    return (double)placed_delay_of_arc(simulation->graph, simulation->placed, stretch);
+    const struct sharing_run *run = simulation->run;
+
+    if (run != NULL)
+        return run->wait(run->context, (uint32_t)(stretch - simulation->graph->stretches.at));
+    return stretch->wait == STRETCH_SLEEP
+               ? (double)stretch_time(stretch)
+               : (double)placed_delay_of_arc(simulation->graph, simulation->placed, stretch);
+}
+
+static uint32_t process_of(const struct simulation *simulation, uint32_t chain)
+{
+    return simulation->graph->starts[chain].process;
+}
+
+static double no_cpu_of(const struct simulation *simulation, uint32_t stretch)
+{
+    const struct sharing_run *run = simulation->run;
+
+    return run == NULL ? 0 : run->no_cpu(run->context, stretch);
+}
+
+static double cpu_of(const struct simulation *simulation, const struct stretch *stretch)
+{
+    const struct sharing_run *run = simulation->run;
+
+    return run == NULL
+               ? (double)stretch->cpu
+               : run->cpu(run->context, (uint32_t)(stretch - simulation->graph->stretches.at));
+}
+
+static uint32_t machine_of(const struct simulation *simulation, uint32_t chain)
+{
+    const struct sharing_run *run = simulation->run;
+    uint32_t process = process_of(simulation, chain);
+
+    return run != NULL && run->machines != NULL
+               ? run->machines[process]
+               : graph_machine_of(simulation->graph, simulation->placed, process);
+}
+
+/* Negative: its wait determined when it ended, not its own chain. */
+static void note_end(struct simulation *simulation, uint32_t chain, bool by_wait)
+{
+    const struct sharing_run *run = simulation->run;
+
+    if (run != NULL)
+        run->ends[simulation->chains[chain].stretch] = by_wait ? -simulation->now : simulation->now;
 }
 
 /* ---- slices ---- */
@@ -314,8 +363,7 @@ static int start_chain(struct simulation *simulation, uint32_t chain)
 
     if (graph->starts[chain].first == NO_STRETCH || running->alive)
         return 0;
-    int64_t machine = find_machine(
-        simulation, graph_machine_of(graph, simulation->placed, graph->starts[chain].process));
+    int64_t machine = find_machine(simulation, machine_of(simulation, chain));
     if (machine < 0)
         return -ENOMEM;
     running->alive = true;
@@ -323,10 +371,8 @@ static int start_chain(struct simulation *simulation, uint32_t chain)
     running->machine = (uint32_t)machine;
     simulation->living++;
     if (simulation->slicing != NULL)
-        slices_begin_chain(
-            simulation->slicing, chain,
-            graph_machine_of(graph, simulation->placed, graph->starts[chain].process),
-            simulation->now);
+        slices_begin_chain(simulation->slicing, chain, machine_of(simulation, chain),
+                           simulation->now);
     return begin_stretch(simulation, chain);
 }
 
@@ -351,6 +397,7 @@ static int wake_waiters(struct simulation *simulation, struct end *end, uint32_t
         int noted = note_arc(simulation, waiter - 1, end->time, time);
         if (noted < 0)
             return noted;
+        time += no_cpu_of(simulation, running->stretch);
         if (wait_until(simulation, waiter - 1, time) < 0)
             return -ENOMEM;
         leave_end(simulation, end, stretch);
@@ -366,6 +413,8 @@ static int end_stretch(struct simulation *simulation, uint32_t chain)
     uint32_t index = running->stretch;
     const struct stretch *stretch = &simulation->graph->stretches.at[index];
 
+    note_end(simulation, chain, running->by_wait);
+    running->by_wait = false;
     if (stretch->users > 0) {
         struct end *end = find_end(simulation, index);
         if (end != NULL)
@@ -399,22 +448,27 @@ static int begin_wait(struct simulation *simulation, uint32_t chain)
 {
     struct running *running = &simulation->chains[chain];
     const struct stretch *stretch = &simulation->graph->stretches.at[running->stretch];
+    double no_cpu = no_cpu_of(simulation, running->stretch);
 
     if (stretch->wait == STRETCH_RUNS || stretch->wait == STRETCH_CREATES)
-        return wait_until(simulation, chain, simulation->now);
+        return wait_until(simulation, chain, simulation->now + no_cpu);
     if (stretch->wait == STRETCH_SLEEP)
-        return wait_until(simulation, chain, simulation->now + (double)stretch_time(stretch));
+        return wait_until(simulation, chain,
+                          simulation->now + arc_delay(simulation, stretch) + no_cpu);
     struct end *end = find_end(simulation, stretch->source);
     if (end == NULL && (end = add_end(simulation, stretch->source, -1)) == NULL)
         return -ENOMEM;
     if (end->time < 0) {
         running->next_waiter = end->first_waiter;
+        running->by_wait = true;
         end->first_waiter = chain + 1;
         return 0;
     }
     double time = end->time + arc_delay(simulation, stretch);
+    running->by_wait = time > simulation->now;
     int noted = note_arc(simulation, chain, end->time, time);
     leave_end(simulation, end, stretch->source);
+    time = (running->by_wait ? time : simulation->now) + no_cpu;
     return noted < 0 ? noted : wait_until(simulation, chain, time);
 }
 
@@ -428,8 +482,8 @@ static int begin_stretch(struct simulation *simulation, uint32_t chain)
         return begin_wait(simulation, chain);
     advance(simulation, machine);
     running->weighed = machine->weighed;
-    if (push(&machine->chains, NULL, (struct entry){machine->count + (double)stretch->cpu, chain}) <
-        0)
+    if (push(&machine->chains, NULL,
+             (struct entry){machine->count + cpu_of(simulation, stretch), chain}) < 0)
         return -ENOMEM;
     return reckon(simulation, running->machine);
 }
@@ -482,11 +536,11 @@ static int open_ends(struct simulation *simulation)
                                         (size_t)simulation->graph->stretches.count + 1);
 }
 
-static int simulate(const struct graph *graph, const struct placed *placed, double *weights,
-                    struct slicing *slicing, uint64_t *ret_longest)
+/* `how` has what was asked for. */
+static int simulate(struct simulation how, uint64_t *ret_longest)
 {
-    struct simulation simulation = {
-        .graph = graph, .placed = placed, .weights = weights, .slicing = slicing};
+    struct simulation simulation = how;
+    const struct graph *graph = how.graph;
     int result = 0;
 
     simulation.ends.size = sizeof(struct end);
@@ -515,19 +569,29 @@ static int simulate(const struct graph *graph, const struct placed *placed, doub
 
 int sharing_simulate(const struct graph *graph, const struct placed *placed, uint64_t *ret_longest)
 {
-    return simulate(graph, placed, NULL, NULL, ret_longest);
+    return simulate((struct simulation){.graph = graph, .placed = placed}, ret_longest);
 }
 
 int sharing_weigh(const struct graph *graph, const struct placed *placed, double *weights)
 {
     uint64_t process_time;
 
-    return simulate(graph, placed, weights, NULL, &process_time);
+    return simulate((struct simulation){.graph = graph, .placed = placed, .weights = weights},
+                    &process_time);
 }
 
 int sharing_slice(const struct graph *graph, const struct placed *placed, struct slicing *slicing)
 {
     uint64_t longest;
 
-    return simulate(graph, placed, NULL, slicing, &longest);
+    return simulate((struct simulation){.graph = graph, .placed = placed, .slicing = slicing},
+                    &longest);
+}
+
+int sharing_run(const struct graph *graph, const struct placed *placed,
+                const struct sharing_run *run)
+{
+    uint64_t longest;
+
+    return simulate((struct simulation){.graph = graph, .placed = placed, .run = run}, &longest);
 }

@@ -155,7 +155,8 @@ struct chain {
     uint32_t streams; /* live ones ... */
     uint32_t began;   /* ... and all so far */
     uint32_t last;    /* its last stretch, index + 1 */
-    uint64_t pending; /* ns of CPU time after that */
+    uint64_t pending; /* ns of CPU time after that ... */
+    uint64_t no_cpu;  /* ... and ns in which it could run, but had no CPU */
     uint64_t cpu;     /* ns, in all */
     uint64_t time;    /* of its latest event */
     uint64_t pc;      /* of its latest event, if stretches are seen; in `image` */
@@ -326,6 +327,23 @@ uint32_t graph_machine_of(const struct graph *graph, const struct placed *placed
  * of their machines; of step delay with placed->unlimited. Errors: -ENOMEM; -EDEADLK: some stretches never end, which
  * is impossible without cycles. */
 int sharing_simulate(const struct graph *graph, const struct placed *placed, uint64_t *ret_longest);
+
+/* What differs from the recording in a simulation, and when its stretches end. */
+struct sharing_run {
+    double (*cpu)(void *context, uint32_t stretch); /* ns of CPU time */
+    const uint32_t
+        *machines; /* [processes]: number of their machine; NULL: as the assignment says */
+    /* ns, from the end of the stretch's source to the end of its wait; of a sleep, of it */
+    double (*wait)(void *context, uint32_t stretch);
+    /* ns without a CPU, because of others, after that or before it: whichever comes last */
+    double (*no_cpu)(void *context, uint32_t stretch);
+    void *context;
+    double *ends; /* [stretches]: filled in; negative: its wait determined it, not its own chain */
+};
+
+/* As sharing_simulate, with these changes. */
+int sharing_run(const struct graph *graph, const struct placed *placed,
+                const struct sharing_run *run);
 
 /* The reweighting algorithm of the thesis' appendix A: t_max in ns. Errors: those of sharing_simulate, and those of its
  * copy of the weights in a file. */

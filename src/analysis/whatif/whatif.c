@@ -59,7 +59,7 @@ static void describe_recorded(const struct whatif_model *model, uint64_t *latenc
 #define HALVINGS 7
 
 /* Chooses one of the run's two parts between 0 and 1, so that the mean latency comes out as recorded. */
-static int choose(struct whatif_run *run, double *part, uint64_t *latencies, double recorded,
+static int choose(struct whatif_simulated *run, double *part, uint64_t *latencies, double recorded,
                   struct whatif_figures *base)
 {
     double low = 0, high = 1;
@@ -93,7 +93,7 @@ static bool makes_queues(const struct whatif_model *model, const struct whatif_f
 /* If requests take too long in the model, some of the time without a CPU was their own doing, which the simulation makes anew.
  * If they are more than a tenth too short, and hardly wait for workers, the time in queues was due to work for no request. (Where
  * they do wait for them, time in queues that stayed would only take the place of this, and hide what more workers gain.) */
-static int calibrate(struct whatif_run *run, uint64_t *latencies, double recorded,
+static int calibrate(struct whatif_simulated *run, uint64_t *latencies, double recorded,
                      struct whatif_figures *base)
 {
     run->no_cpu = 1;
@@ -125,7 +125,7 @@ static double off_of(const struct whatif_figures *recorded, const struct whatif_
     return fmax(median, off_by(base->per_second, recorded->per_second));
 }
 
-static void scale(const struct whatif_answer *answer, struct whatif_figures *then)
+void whatif_scale(const struct whatif_answer *answer, struct whatif_figures *then)
 {
     const struct whatif_figures *recorded = &answer->recorded, *base = &answer->base;
 
@@ -209,10 +209,10 @@ int whatif_asking_begin(struct whatif_asking *asking, const struct whatif_model 
         return problem_set(problem, -ENOMEM, "out of memory");
     for (size_t i = 0; i < model->pool_count; i++)
         asking->workers[i] = model->pools[i].workers;
-    asking->run = (struct whatif_run){.model = model,
-                                      .ops = model->ops,
-                                      .workers = asking->workers,
-                                      .cpus = cpus == 0 ? ENOUGH_CPUS : cpus};
+    asking->run = (struct whatif_simulated){.model = model,
+                                            .ops = model->ops,
+                                            .workers = asking->workers,
+                                            .cpus = cpus == 0 ? ENOUGH_CPUS : cpus};
 
     struct whatif_answer *answer = &asking->answer;
     describe_recorded(model, asking->latencies, &answer->recorded);
@@ -227,7 +227,7 @@ int whatif_asking_begin(struct whatif_asking *asking, const struct whatif_model 
 
 static bool has_calls(const struct whatif_change *change)
 {
-    return change->kind == WHATIF_KEEP ||
+    return change->kind == WHATIF_KEEP || change->kind == WHATIF_MERGE ||
            (change->kind == WHATIF_WAIT && change->wait != ELAPSED_NO_CPU && change->amount == 0);
 }
 
@@ -246,28 +246,43 @@ static void begin_changes(struct whatif_asking *asking, bool calls_go, struct pr
     changed->problem = problem;
 }
 
-/* Simulates the changes, with or without the CPU time of calls that go. */
-static int simulate_changes(struct whatif_asking *asking, const struct whatif_change *changes,
-                            size_t count, bool calls_go, struct whatif_figures *ret_figures,
-                            struct problem *problem)
+struct whatif_how whatif_as_found(const struct whatif_asking *asking)
+{
+    return (struct whatif_how){.no_cpu = asking->run.no_cpu, .queued = asking->run.queued};
+}
+
+int whatif_asking_simulate(struct whatif_asking *asking, const struct whatif_change *changes,
+                           size_t count, struct whatif_how how, struct whatif_figures *ret_figures,
+                           struct problem *problem)
 {
     struct whatif_changed *changed = &asking->changed;
-    struct whatif_run run = asking->run;
+    struct whatif_simulated run = asking->run;
     int result = 0;
 
-    begin_changes(asking, calls_go, problem);
+    begin_changes(asking, how.calls_go, problem);
     for (size_t i = 0; i < count && result == 0; i++)
         result = whatif_apply(changed, &changes[i]);
     run.ops = changed->ops;
     run.workers = changed->workers;
     run.machines = changed->machines;
     run.placed = changed->placed;
+    run.no_cpu = how.no_cpu;
+    run.queued = how.queued;
     if (result == 0)
         result = whatif_simulate(&run, asking->latencies, ret_figures);
+    return explain(result, problem);
+}
+
+static int simulate_scaled(struct whatif_asking *asking, const struct whatif_change *changes,
+                           size_t count, struct whatif_how how, struct whatif_figures *ret_figures,
+                           struct problem *problem)
+{
+    int result = whatif_asking_simulate(asking, changes, count, how, ret_figures, problem);
+
     if (result < 0)
-        return explain(result, problem);
+        return result;
     whatif_ranks(asking->latencies, asking->model->request_count, ret_figures);
-    scale(&asking->answer, ret_figures);
+    whatif_scale(&asking->answer, ret_figures);
     return 0;
 }
 
@@ -275,7 +290,7 @@ int whatif_asking_try(struct whatif_asking *asking, const struct whatif_change *
                       size_t count, struct whatif_answer *ret_answer, struct problem *problem)
 {
     struct whatif_figures then;
-    int result = simulate_changes(asking, changes, count, false, &then, problem);
+    int result = simulate_scaled(asking, changes, count, whatif_as_found(asking), &then, problem);
 
     if (result < 0)
         return result;
@@ -293,8 +308,11 @@ int whatif_asking_try(struct whatif_asking *asking, const struct whatif_change *
 static int try_at_best(struct whatif_asking *asking, const struct whatif_change *changes,
                        size_t count, struct whatif_answer *answer, struct problem *problem)
 {
+    struct whatif_how how = whatif_as_found(asking);
+
+    how.calls_go = true;
     return answer->calls_stay
-               ? simulate_changes(asking, changes, count, true, &answer->at_best, problem)
+               ? simulate_scaled(asking, changes, count, how, &answer->at_best, problem)
                : 0;
 }
 
@@ -308,6 +326,8 @@ int whatif_ask(const struct whatif_model *model, const struct whatif_change *cha
         result = whatif_asking_try(&asking, changes, count, ret_answer, problem);
     if (result == 0)
         result = try_at_best(&asking, changes, count, ret_answer, problem);
+    if (result == 0)
+        result = whatif_find_range(&asking, changes, count, ret_answer, problem);
     whatif_asking_end(&asking);
     return result;
 }

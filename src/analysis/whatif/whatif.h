@@ -25,6 +25,8 @@
 #define DPM_WHATIF_H
 
 #include "analysis/elapsed/elapsed.h"
+#include "analysis/parallelism/critical_path.h"
+#include "analysis/statistics/statistics.h"
 
 /* ---- the model ---- */
 
@@ -68,6 +70,7 @@ enum whatif_kind {
                      requests of the first one itself, which is a client */
     WHATIF_DELAY, /* messages between processes of these two names take `amount` ns */
     WHATIF_PLACE, /* processes of this name have a machine of their own */
+    WHATIF_BUFFER, /* of a run: processes of this name send `amount` bytes at once to those of the second one */
 };
 
 struct whatif_change {
@@ -108,6 +111,20 @@ struct whatif_answer {
      * computed just before and after them goes, too. */
     bool calls_stay;
     struct whatif_figures at_best;
+    /* What bounds the rate, the median and the 99th percentile, smallest and largest of each; only whatif_ask fills them in. */
+    struct whatif_figures low, high;
+    bool is_range; /* the rate or the median may be more than a tenth off ... */
+    unsigned why;  /* ... because of these: bits of enum whatif_why */
+};
+
+enum whatif_why {
+    WHY_REQUESTS, /* they are few, or differ */
+    WHY_MODEL,    /* what it is off stays, or changes with the rest */
+    WHY_CALLS,    /* see calls_stay */
+    WHY_NO_CPU,   /* other programs' use of the CPUs stays, or not */
+    WHY_QUEUES,   /* behind work for no recorded request: they stay, or not */
+    WHY_COLD, /* nearly all was waited for: what remains was computed after it, with cold caches */
+    WHY_COUNT,
 };
 
 /* `cpus`: of each machine; 0: enough. Errors: -ENOMEM; -EINVAL, with a line in `problem`: the trace cannot judge the change. */
@@ -143,6 +160,75 @@ void whatif_found_done(struct whatif_found *found);
 
 /* By how much requests are faster on average: 0.1 is 10 %. */
 double whatif_gain(const struct whatif_trial *trial);
+
+/* ---- a run without requests: its elapsed time ---- */
+
+/*
+ *      the condensed graph   sh creates tar; tar computes, waits for the disk, sends; gzip receives, computes ...
+ *      simulated             threads share the CPUs of their machines; what was waited for takes as long as it did,
+ *                            unless a change says otherwise
+ */
+struct whatif_run;
+
+/* Reads what `reading` and `path` (its result, or NULL: none), and the statistics have, which must outlive it. `cpus`: of each machine; 0: enough.
+ * Returns 0 or -ENOMEM. */
+int whatif_run_new(struct critical_path_reading *reading, const struct critical_path *path,
+                   const struct communication *communication, uint32_t cpus,
+                   struct whatif_run **ret_run);
+void whatif_run_free(struct whatif_run *run); /* NULL is allowed */
+
+/* For options of the critical path, so that --wait knows what was waited for. */
+unsigned whatif_kind_of_wait(const struct history *history, const struct recorded_types *recorded,
+                             const struct history_event *event);
+
+struct whatif_part {
+    const char *name; /* of a program or script; it belongs to the run */
+    enum elapsed_kind kind;
+    double time; /* ns */
+};
+
+/* An elapsed time, and what most of its critical path is. */
+struct whatif_time {
+    double time; /* ns */
+    struct whatif_part most;
+};
+
+struct whatif_run_answer {
+    double recorded;
+    struct whatif_time base, then; /* `then` is scaled by recorded / base */
+    double off;                    /* by how much `base` differs from what was recorded */
+    double low, high;              /* ns: what bounds `then`, see whatif_is_range ... */
+    unsigned why;                  /* ... because of these: bits of enum whatif_why */
+    double at_best;  /* ns: scaled, if all that calls cost goes with them; 0: none go */
+    double collects; /* BUFFER: ns in which so many bytes came to be sent, as recorded; 0: none */
+};
+
+/* Errors: -ENOMEM, -ENOSPC; -EINVAL, with a line in `problem`: the trace cannot judge the change. */
+int whatif_run_ask(struct whatif_run *run, const struct whatif_change *changes, size_t count,
+                   struct whatif_run_answer *ret_answer, struct problem *problem);
+
+struct whatif_run_trial {
+    struct whatif_change change; /* its names belong to the run */
+    double concerns;             /* part of the critical path that it is about, 0 to 1 */
+    struct whatif_run_answer answer;
+};
+
+struct whatif_run_found {
+    struct whatif_run_answer now;    /* without `then` */
+    struct whatif_run_trial *trials; /* that save 1 % or more; best first */
+    size_t count, tried, left;
+};
+
+/* As whatif_search: twice the speed, no waits of one kind, a machine for programs that have no CPU, no held messages, 64 KiB at once.
+ * `steps_most`: intervals that are simulated. Call whatif_run_found_done in any case. */
+int whatif_run_search(struct whatif_run *run, size_t most, uint64_t steps_most,
+                      struct whatif_run_found *ret_found, struct problem *problem);
+void whatif_run_found_done(struct whatif_run_found *found);
+
+/* ---- how sure ---- */
+
+/* Whether a prediction is more than a tenth from one of these ends. */
+bool whatif_is_range(double low, double high);
 
 /* ---- who ---- */
 

@@ -235,6 +235,25 @@ static bool is_of_trip(const struct walking *walking, const struct whatif_op *op
            (walking->is_flight || (op->type == OP_NO_CPU && walking->was_flight));
 }
 
+/* What was computed for a message that is none any more, by its sender and its receiver, goes with its calls. */
+static void drop_message(struct whatif_changed *changed, const struct whatif_request *request,
+                         uint32_t at)
+{
+    struct whatif_op *ops = &changed->ops[request->first_op];
+    uint32_t before = at, after = at + 1;
+
+    if (!changed->calls_go)
+        return;
+    while (before > 0 && (ops[before - 1].type == OP_ENTER || ops[before - 1].type == OP_LEAVE))
+        before--;
+    if (before > 0 && ops[before - 1].type == OP_CPU)
+        ops[before - 1].time = 0;
+    while (after < request->op_count && ops[after].type != OP_CPU && ops[after].type != OP_DELAY)
+        after++;
+    if (after < request->op_count && ops[after].type == OP_CPU)
+        ops[after].time = 0;
+}
+
 /* Only the first `trips` questions take their way. */
 static bool merge_trips(struct whatif_changed *changed, const struct whatif_request *request,
                         unsigned trips)
@@ -251,6 +270,8 @@ static bool merge_trips(struct whatif_changed *changed, const struct whatif_requ
         if (!is_there || asked <= trips)
             continue;
         op->time = 0;
+        if (op->kind == ELAPSED_IN_FLIGHT)
+            drop_message(changed, request, k);
         found = true;
     }
     return found;
@@ -361,6 +382,11 @@ int whatif_apply(struct whatif_changed *changed, const struct whatif_change *cha
         return change_delay(changed, change);
     case WHATIF_PLACE:
         return change_place(changed, change);
+    case WHATIF_BUFFER:
+        return nothing(changed,
+                       "how many messages an answer takes is not part of the model of requests: "
+                       "ask for the elapsed time with --buffer alone%s",
+                       "");
     }
     return 0;
 }

@@ -144,7 +144,7 @@ uint32_t whatif_asked_next(const struct whatif_model *model, const struct whatif
 /* ---- the simulation ---- */
 
 /* What is simulated. The ops are as many as the model's, in the same places. */
-struct whatif_run {
+struct whatif_simulated {
     const struct whatif_model *model;
     const struct whatif_op *ops;
     const uint32_t *workers;  /* of each pool */
@@ -160,7 +160,7 @@ struct whatif_run {
 double whatif_rate(uint64_t *ends, size_t count);
 
 /* `latencies`: [request]. Returns 0, -ENOMEM, or -EDEADLK: workers wait for each other. */
-int whatif_simulate(const struct whatif_run *run, uint64_t *latencies,
+int whatif_simulate(const struct whatif_simulated *run, uint64_t *latencies,
                     struct whatif_figures *ret_figures);
 
 /* Median and 99th percentile (nearest ranks). Sorts the latencies. */
@@ -169,17 +169,64 @@ void whatif_ranks(uint64_t *latencies, size_t count, struct whatif_figures *figu
 /* Compares two uint64_t, for qsort. */
 int whatif_by_time(const void *one, const void *other);
 
+/* Waits that a change of the program itself could remove: not for others, nor for messages. */
+bool whatif_is_own_wait(enum elapsed_kind kind);
+
+/* Sets `asked` of a party that has a name and a label. */
+void whatif_name_for_changes(struct whatif_party *party);
+
+/* ---- whatif_buffer.c ---- */
+
+/* What larger messages change: how much CPU time is left of what both parties use. */
+struct whatif_buffers {
+    double sender; /* part that is left, at least: what calls cost is what the trace proves */
+    double sender_at_best;   /* all of its CPU time is that of calls */
+    double receiver_at_best; /* if it receives as much at once, too */
+    double collects;         /* ns until so many bytes came to be sent, as recorded */
+};
+
+/* Errors: -EINVAL, with a line in `problem`: the trace cannot judge it. */
+int whatif_buffer(const struct communication *communication, const struct whatif_change *change,
+                  struct whatif_buffers *ret_buffers, struct problem *problem);
+
+/* ---- messages that are held back ---- */
+
+/* ns: Linux delays an acknowledgement by 40 ms, rarely longer. Between machines the way may take as long. */
+#define HELD_LEAST 30000000u
+#define HELD_MOST  60000000u
+
 /* ---- whatif.c: several questions about one recording ---- */
 
 struct whatif_asking {
     const struct whatif_model *model;
-    struct whatif_run run; /* as recorded */
-    uint32_t *workers;     /* [pool], as recorded */
-    uint64_t *latencies;   /* [request] */
+    struct whatif_simulated run; /* as recorded */
+    uint32_t *workers;           /* [pool], as recorded */
+    uint64_t *latencies;         /* [request] */
     struct whatif_changed changed;
     struct whatif_answer answer; /* without `then` */
     uint64_t tried_ops;          /* in all simulations of whatif_search */
 };
+
+/* How changes are simulated. */
+struct whatif_how {
+    bool calls_go;         /* as in struct whatif_changed */
+    double no_cpu, queued; /* as in struct whatif_simulated */
+};
+
+/* As the model found the recording to be. */
+struct whatif_how whatif_as_found(const struct whatif_asking *asking);
+
+/* Simulates changes: `latencies` are in the order of the requests, and nothing is scaled. */
+int whatif_asking_simulate(struct whatif_asking *asking, const struct whatif_change *changes,
+                           size_t count, struct whatif_how how, struct whatif_figures *ret_figures,
+                           struct problem *problem);
+
+/* By what was recorded. */
+void whatif_scale(const struct whatif_answer *answer, struct whatif_figures *figures);
+
+/* whatif_range.c: how far off `then` may be. After whatif_asking_try, and with `at_best`. Errors: those of whatif_ask. */
+int whatif_find_range(struct whatif_asking *asking, const struct whatif_change *changes,
+                      size_t count, struct whatif_answer *answer, struct problem *problem);
 
 /* Simulates the recording. Call whatif_asking_end in any case. Errors as those of whatif_ask. */
 int whatif_asking_begin(struct whatif_asking *asking, const struct whatif_model *model,

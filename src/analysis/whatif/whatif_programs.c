@@ -145,10 +145,6 @@ static void end_loop(struct programming *programming, uint32_t thread)
     }
 }
 
-/* ns: Linux delays an acknowledgement by 40 ms, rarely longer. Between machines the way may take as long. */
-#define HELD_LEAST 30000000u
-#define HELD_MOST  60000000u
-
 static uint32_t origin_of(const struct whatif_model *model, uint32_t party)
 {
     return model->parties[party].origin;

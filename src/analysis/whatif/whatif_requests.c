@@ -24,7 +24,7 @@ struct building {
 /* ---- who ---- */
 
 /* The script's, if there is one: "worker.py" says more than "python3". */
-static void name_for_changes(struct whatif_party *party)
+void whatif_name_for_changes(struct whatif_party *party)
 {
     const char *script;
     size_t length = elapsed_script(party->label, &script);
@@ -46,7 +46,7 @@ static int64_t add_party(struct building *building, const struct elapsed_row *ro
     *party = (struct whatif_party){.origin = row->origin, .pid = row->pid};
     memcpy(party->name, row->process, sizeof(party->name));
     memcpy(party->label, row->label, sizeof(party->label));
-    name_for_changes(party);
+    whatif_name_for_changes(party);
     if (row->origin >= model->machines)
         model->machines = row->origin + 1;
     return (int64_t)model->party_count++;

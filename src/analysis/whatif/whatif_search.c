@@ -90,8 +90,7 @@ static void concern(struct searching *searching, struct candidate candidate)
         searching->candidates[searching->count++] = candidate;
 }
 
-/* Waits that a change of this program could remove: not for others, nor for messages. */
-static bool is_own_wait(enum elapsed_kind kind)
+bool whatif_is_own_wait(enum elapsed_kind kind)
 {
     switch (kind) {
     case ELAPSED_DISK:
@@ -158,7 +157,7 @@ static void take_delay(struct searching *searching, const struct whatif_request 
         uint32_t other = searching->names[whatif_asked_next(searching->model, request, at)];
         concern(searching, (struct candidate){
                                .kind = WHATIF_KEEP, .one = name, .other = other, .time = op->time});
-    } else if (is_own_wait((enum elapsed_kind)op->kind)) {
+    } else if (whatif_is_own_wait((enum elapsed_kind)op->kind)) {
         concern(searching, (struct candidate){.kind = WHATIF_WAIT,
                                               .wait = (enum elapsed_kind)op->kind,
                                               .one = name,

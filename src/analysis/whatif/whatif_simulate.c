@@ -51,7 +51,7 @@ struct machine_state {
 };
 
 struct simulation {
-    const struct whatif_run *run;
+    const struct whatif_simulated *run;
     struct heap events;
     struct slot_state *slots;
     struct pool_state *pools;
@@ -105,7 +105,7 @@ static void add_event(struct simulation *simulation, double time, uint32_t of, u
 
 /* ---- CPUs ---- */
 
-static uint32_t machine_of(const struct whatif_run *run, uint32_t party)
+static uint32_t machine_of(const struct whatif_simulated *run, uint32_t party)
 {
     return run->machines != NULL ? run->machines[party] : run->model->parties[party].origin;
 }
@@ -326,7 +326,7 @@ static void run_events(struct simulation *simulation)
 
 static void find_busiest(struct simulation *simulation, struct whatif_figures *figures)
 {
-    const struct whatif_run *run = simulation->run;
+    const struct whatif_simulated *run = simulation->run;
 
     for (size_t i = 0; i < run->model->pool_count; i++) {
         note_work(simulation, &simulation->pools[i], 0);
@@ -360,7 +360,7 @@ static void describe(struct simulation *simulation, struct whatif_figures *figur
     find_busiest(simulation, figures);
 }
 
-int whatif_simulate(const struct whatif_run *run, uint64_t *latencies,
+int whatif_simulate(const struct whatif_simulated *run, uint64_t *latencies,
                     struct whatif_figures *ret_figures)
 {
     const struct whatif_model *model = run->model;

@@ -120,8 +120,13 @@ static int finish_path(struct readings *readings, struct problem *problem)
 {
     int result = readings->wanted->picture == NULL ? 0 : read_again(readings, problem);
 
-    return result < 0 ? result
-                      : critical_path_finish(readings->path, &readings->found->path, problem);
+    if (result == 0)
+        result = critical_path_finish(readings->path, &readings->found->path, problem);
+    if (result == 0 && readings->wanted->keeps_path) {
+        readings->found->path_reading = readings->path;
+        readings->path = NULL;
+    }
+    return result;
 }
 
 /* ---- both readings ---- */
@@ -336,6 +341,7 @@ void found_done(struct analyses_found *found)
     communication_free(found->communication);
     parallelism_free(found->run.threads);
     parallelism_free(found->run.processes);
+    critical_path_reading_free(found->path_reading);
     critical_path_free(found->path);
     causality_free(found->causality);
     elapsed_free(found->elapsed);

@@ -36,6 +36,7 @@ struct analyses_wanted {
     const struct parallelism_options *parallelism;
     enum streams streams;
     const struct critical_path_options *path;
+    bool keeps_path; /* found.path_reading, for critical_path_simulate */
     /* The path is that of `parallelism`, whose first assignment counts: there is one graph for both, of threads. */
     bool one_graph;
     const struct causality_options *causality;
@@ -61,6 +62,7 @@ struct analyses_found {
     struct communication *communication;
     struct parallelism_run run; /* `recorded` is always set */
     struct critical_path *path;
+    struct critical_path_reading *path_reading;
     struct causality *causality;
     struct elapsed *elapsed;
     struct lanes *lanes;

@@ -16,17 +16,6 @@ static const struct table_column columns[] = {
     {"THEN", true, 0, false}, {"CHANGE", true, 0, false},
 };
 
-/* "-75%", "x4.00": what is more than doubled is a factor. */
-static void change_text(double from, double to, char text[UNIT_SIZE])
-{
-    if (from <= 0)
-        snprintf(text, UNIT_SIZE, "-");
-    else if (to > 2 * from)
-        snprintf(text, UNIT_SIZE, "x%.2f", to / from);
-    else
-        snprintf(text, UNIT_SIZE, "%+.0f%%", 100 * (to / from - 1));
-}
-
 static int add_rate(struct table *table, const struct whatif_answer *answer)
 {
     char cells[4][UNIT_SIZE];
@@ -34,7 +23,7 @@ static int add_rate(struct table *table, const struct whatif_answer *answer)
     show_frequency(answer->recorded.per_second, cells[0]);
     show_frequency(answer->base.per_second, cells[1]);
     show_frequency(answer->then.per_second, cells[2]);
-    change_text(answer->recorded.per_second, answer->then.per_second, cells[3]);
+    whatif_factor_text(answer->recorded.per_second, answer->then.per_second, cells[3]);
     return table_add(table,
                      (const char *const[]){"requests/s", cells[0], cells[1], cells[2], cells[3]});
 }
@@ -47,7 +36,7 @@ static int add_latency(struct table *table, const char *name, uint64_t recorded,
     show_duration(recorded, cells[0]);
     show_duration(base, cells[1]);
     show_duration(then, cells[2]);
-    change_text((double)recorded, (double)then, cells[3]);
+    whatif_factor_text((double)recorded, (double)then, cells[3]);
     return table_add(table, (const char *const[]){name, cells[0], cells[1], cells[2], cells[3]});
 }
 
@@ -148,6 +137,22 @@ static void print_calls(const struct whatif_answer *answer, FILE *file)
     fputs(".", file);
 }
 
+static void print_range(const struct whatif_answer *answer, FILE *file)
+{
+    char rates[2][UNIT_SIZE], medians[2][UNIT_SIZE];
+
+    if (!answer->is_range)
+        return;
+    show_frequency(answer->low.per_second, rates[0]);
+    show_frequency(answer->high.per_second, rates[1]);
+    show_duration(answer->low.median, medians[0]);
+    show_duration(answer->high.median, medians[1]);
+    fprintf(file, " It may be between %s and %s requests/s, P50 between %s and %s", rates[0],
+            rates[1], medians[0], medians[1]);
+    whatif_why_text(answer->why, file);
+    fputs(".", file);
+}
+
 static void print_trust(const struct whatif_answer *answer, uint32_t cpus, FILE *file)
 {
     char off[UNIT_SIZE], count[UNIT_SIZE];
@@ -165,6 +170,7 @@ static void print_trust(const struct whatif_answer *answer, uint32_t cpus, FILE 
         "the time in queues that no recorded request explains stays: the gain may be larger.",
         file);
     print_calls(answer, file);
+    print_range(answer, file);
     fputs(" The model assumes that clients ask again as soon as they did, that what is not changed "
           "takes "
           "as long as it did, and ",
@@ -314,6 +320,13 @@ static json_t *pool_json(const void *context, size_t index)
                      pools[index].blocking, "visits", json_count(pools[index].visits));
 }
 
+/* An end of the range; null: the prediction is at most a tenth off. */
+static json_t *end_json(const struct whatif_model *model, const struct whatif_answer *answer,
+                        const struct whatif_figures *end)
+{
+    return answer->is_range ? figures_json(model, end, false) : json_null();
+}
+
 static json_t *at_best_json(const struct whatif_model *model, const struct whatif_answer *answer)
 {
     return answer->at_best.requests > 0 ? figures_json(model, &answer->at_best, true) : json_null();
@@ -326,13 +339,15 @@ static int print_json(const struct whatif_model *model, const struct whatif_answ
     size_t count = whatif_pools(model, &pools);
 
     return json_print(
-        json_pack("{s:o,s:o,s:o,s:o,s:o,s:f,s:f,s:f,s:o,s:o,s:o,s:o}", "requests",
+        json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:f,s:f,s:f,s:o,s:o,s:o,s:o}", "requests",
                   json_count(answer->recorded.requests), "recorded",
                   figures_json(model, &answer->recorded, false), "model",
                   figures_json(model, &answer->base, true), "then",
                   figures_json(model, &answer->then, true), "at_best", at_best_json(model, answer),
-                  "off", answer->off, "no_cpu_kept", answer->no_cpu, "queues_kept", answer->kept,
-                  "cpus", cpus == 0 ? json_null() : json_count(cpus), "left_out",
+                  "low", end_json(model, answer, &answer->low), "high",
+                  end_json(model, answer, &answer->high), "off", answer->off, "no_cpu_kept",
+                  answer->no_cpu, "queues_kept", answer->kept, "cpus",
+                  cpus == 0 ? json_null() : json_count(cpus), "left_out",
                   json_count(answer->left_out), "left_out_first", json_count(answer->early),
                   "pools", json_array_of(model, count, pool_json)),
         JSON_INDENT(1) | JSON_ENCODE_ANY, file);

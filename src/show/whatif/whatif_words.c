@@ -12,6 +12,37 @@ void whatif_share_text(double part, char text[UNIT_SIZE])
     show_percent((uint64_t)((part < MOST ? part : MOST) * 1e6), 1000000, text);
 }
 
+void whatif_why_text(unsigned why, FILE *file)
+{
+    static const char *const reasons[WHY_COUNT] = {
+        [WHY_REQUESTS] = "requests are few, or differ",
+        [WHY_MODEL] = "what the model is off may stay",
+        [WHY_CALLS] = "the CPU time of calls may go",
+        [WHY_NO_CPU] = "time in which other programs have the CPUs may stay, or go",
+        [WHY_QUEUES] = "queues for other work may go",
+        [WHY_COLD] = "nearly all of a request is waited for, and what remains may be computed "
+                     "faster without these waits",
+    };
+    const char *before = ": ";
+
+    for (unsigned i = 0; i < WHY_COUNT; i++) {
+        if ((why >> i & 1) == 0)
+            continue;
+        fprintf(file, "%s%s", before, reasons[i]);
+        before = "; ";
+    }
+}
+
+void whatif_factor_text(double from, double to, char text[UNIT_SIZE])
+{
+    if (from <= 0)
+        snprintf(text, UNIT_SIZE, "-");
+    else if (to > 2 * from)
+        snprintf(text, UNIT_SIZE, "x%.2f", to / from);
+    else
+        snprintf(text, UNIT_SIZE, "%+.0f%%", 100 * (to / from - 1));
+}
+
 static void name_text(const char *name, char text[PROCESS_NAME_SIZE])
 {
     show_text(name == NULL ? "" : name, PROCESS_LABEL_SIZE, text);
@@ -52,6 +83,10 @@ void whatif_option_text(const struct whatif_change *change, char text[CHANGE_SIZ
     case WHATIF_DELAY:
         option = "--delay ";
         snprintf(value, sizeof(value), "%s>%s=%gms", name, to, change->amount / 1e6);
+        break;
+    case WHATIF_BUFFER:
+        option = "--buffer ";
+        snprintf(value, sizeof(value), "%s>%s=%.0f", name, to, change->amount);
         break;
     case WHATIF_PLACE:
         option = "--place ";
