@@ -7,7 +7,6 @@
 //      cut TRACE...        a connection that is cut: nothing is missed
 //      names TRACE NAME    a process has this name
 //      views TRACE FIFO    a view of a monitor that runs: its strip; elements that stay; why, on request
-//      places SCRIPT       live_spots.js: which boxes give their places away
 //      many TRACE...       thousands of processes
 import {execFileSync, spawn} from "node:child_process";
 import fs from "node:fs";
@@ -324,22 +323,6 @@ const cases = {
         (await violations(context, page)).forEach((text) => say(`axe: ${text}`));
         writer.end("quit\n");
         said.forEach((text) => say(`console: ${text}`));
-    },
-
-    // Boxes that are quiet give their places away, and only they.
-    async places() {
-        const text = fs.readFileSync(operands[0], "utf8");
-        const Places = new Function(`${text}; return Places;`)();
-        const places = new Places();
-        places.add([1, 2, 3], new Set(["1 2", "2 3"]), 1);
-        places.add([4], new Set(["4 1"]), 2);
-        const at = (name) => [places.at.get(name)?.tier, places.at.get(name)?.row];
-        expect("tiers from clients to servers", [4, 1, 2, 3].map((name) => at(name)[0]).join() === "-1,0,1,2", [...places.at]);
-        places.at.get(2).busy = 70;
-        expect("busy, chosen or recently quiet ones stay", places.release(4, 61, (name) => name === 3).join() === "1", [...places.at]);
-        expect("the others stay where they are", at(2).join() === "1,0" && at(3).join() === "2,0", [...places.at]);
-        places.add([5], new Set(["5 2"]), 71);
-        expect("a new one has the place", at(5).join() === "0,0", [...places.at]);
     },
 
     async many() {

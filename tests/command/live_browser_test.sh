@@ -94,8 +94,6 @@ sees names trace "$name"
 
 # ---- many ----
 
-sees places "$here/../../src/show/live/live_spots.js"
-
 for count in 200 5000; do
     mkdir many
     "$build/bench/generate" --records 100000 --processes $count --paths $count many/a many/b > out

@@ -11,6 +11,16 @@
 #include <string.h>
 #include <sys/stat.h>
 
+/* "redis-server, redis-benchmark, 4711"; what has no space is "..." */
+static void add_subject(struct live_operand *operand, const char *name)
+{
+    size_t used = strlen(operand->subject), space = sizeof(operand->subject) - used;
+
+    if ((size_t)snprintf(operand->subject + used, space, "%s%s", used == 0 ? "" : ", ", name) >=
+        space)
+        strcpy(operand->subject + sizeof(operand->subject) - 4, "...");
+}
+
 int live_operand_take(const char *command, bool by_name, struct live_operand *operand)
 {
     struct problem problem;
@@ -21,8 +31,7 @@ int live_operand_take(const char *command, bool by_name, struct live_operand *op
         return command_usage_error(command, "%s", problem.text);
     if (result < 0)
         return command_error("%s", problem.text);
-    snprintf(operand->subject, sizeof(operand->subject), "%s%s",
-             operand->choice.pid_count + operand->choice.word_count > 1 ? "... " : "", optarg);
+    add_subject(operand, optarg);
     return -1;
 }
 
