@@ -149,6 +149,8 @@ class Moments {
         const clients = this.onlyClients(interval);
         for (const row of interval.connections) {
             const to = this.end(row, "to");
+            if (row.from === "unknown" && !clients.get(to) && row.requests.count === 0 && row.queue.messages === 0)
+                continue; /* it says nothing, of nothing that has a name */
             const from = row.from === "unknown" ? clients.get(to) ?? this.end(row, "from") : this.end(row, "from");
             this.clients.add(`${from} ${to}`);
             add(from, to, connectionValues(row));
@@ -233,6 +235,9 @@ function shortName(name, most) {
 
 /* ---- metrics ---- */
 
+const timesNote = "Times are those of the server: from reading a request to the end of its answer. What a request waits before is queue delay. " +
+    "If only the client is monitored, they are its own.";
+
 /* Each is made of the values of a row and the seconds of its interval; NaN: not known. */
 const metrics = [
     {key: "sent", name: "messages per second", unit: "rate", of: (v, s) => v("sent") / s, sums: true},
@@ -244,8 +249,8 @@ const metrics = [
     {key: "wait", name: "receive wait", unit: "share", of: (v, s) => v("wait") / 1e9 / s, sums: true},
     {key: "delay", name: "queue delay", unit: "share", of: (v, s) => v("delay") / 1e9 / s, sums: true},
     {key: "requests", name: "requests per second", unit: "rate", of: (v, s) => v("requests") / s, sums: true},
-    {key: "p50", name: "requests, p50", unit: "time", of: (v) => v("p50")},
-    {key: "p99", name: "requests, p99", unit: "time", of: (v) => v("p99")},
+    {key: "p50", name: "requests, p50", unit: "time", of: (v) => v("p50"), note: timesNote},
+    {key: "p99", name: "requests, p99", unit: "time", of: (v) => v("p99"), note: timesNote},
     {key: "cpu", name: "CPU time", unit: "share", of: (v, s) => v("cpu") / 1e9 / s, sums: true},
 ];
 

@@ -7,6 +7,8 @@
  */
 const hiddenFor = 10000; /* ms, then a page that is not seen ends its connection */
 const loadKnown = 10e9; /* ns */
+const narrow = 640; /* pixels, of a phone's window */
+const narrowMost = 6;
 
 class App {
     constructor() {
@@ -210,9 +212,9 @@ class App {
         });
     }
 
-    /* Many processes are seen by their programs. */
+    /* Many processes are seen by their programs: more than have boxes, or, on a phone, than are seen at once. */
     groupAtFirst() {
-        if (this.moments.list[0].nodes[0].names.length > spotsMost) {
+        if (this.moments.list[0].nodes[0].names.length > (window.innerWidth < narrow ? narrowMost : spotsMost)) {
             this.group = 1;
             this.place("group").value = "1";
         }
@@ -276,8 +278,8 @@ class App {
         const perSecond = (value) => moment.seconds > 0 ? value / moment.seconds : 0;
         place("figures").textContent = `${duration(moment.time)} since it began; ${shortCount(Math.round(perSecond(whole.events)))} events/s, ${countText(whole.lost)} lost. ${this.costs(whole)}.`;
         place("machines").textContent = whole.machines.map((one, i) => `${one.name}${this.machineLoad(i)}${one.ended && !latest.last ? ", ended" : ""}` +
-            `${one.silent_ns > 20e9 && !one.ended ? `, silent for ${duration(one.silent_ns)}` : ""}`).join("; ");
-        place("spots-note").textContent = `From clients to servers. The more a box executes, the bluer it is; arcs go from violet to red with ${this.metric.name}${this.isChange ? ", change per second" : ""}.`;
+            `${one.silent_ns > 20e9 && !one.ended ? `, silent for ${duration(one.silent_ns)}` : ""}`).join("; ") + (this.about.not_recorded ? `. Not recorded: ${this.about.not_recorded.replace(/,/g, ", ")} (--kinds).` : "");
+        place("spots-note").textContent = `From clients to servers. The more a box executes, the bluer it is; arcs go from violet to red with ${this.metric.name}${this.isChange ? ", change per second" : ""}.${this.metric.note ? ` ${this.metric.note}` : ""}`;
     }
 
     /* What measuring costs. With a recorder of its own, dpm live is both. */
