@@ -251,7 +251,14 @@ static const char *view_word(size_t index)
     return top_view_name((unsigned)index);
 }
 
-enum { OPTION_NAME = OPTION_HELP + 1, OPTION_INTERVAL, OPTION_KINDS, OPTION_MONITOR, OPTION_PACE, OPTION_VIEW };
+enum {
+    OPTION_NAME = OPTION_HELP + 1,
+    OPTION_INTERVAL,
+    OPTION_KINDS,
+    OPTION_MONITOR,
+    OPTION_PACE,
+    OPTION_VIEW
+};
 
 static const struct command_option top_options[] = {
     {"pid", 'p', {"PID", ARGUMENT_PID}, "this process; -p and --name are repeatable"},

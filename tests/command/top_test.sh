@@ -100,7 +100,7 @@ check "views are not held, which is said" shows '^dpm top  alpha  \[held; views 
 types 1
 check "... of views alone" shows '^dpm top  alpha  \[held\]'
 "$dpm" top --kinds all alpha > kinds.out 2> kinds.err
-check_equal "--kinds is for processes" 'dpm: top: --kinds is for processes; a trace has what it has' "$(head -n 1 kinds.err)"
+check_equal "--kinds is for processes" 'dpm: top: --kinds is for processes; a trace has what it has (try: dpm top --help)' "$(head -n 1 kinds.err)"
 pane_end
 check "a terminal that goes away ends it" wait_for 30 has_gone "$pane_process"
 

@@ -14,9 +14,9 @@
 
 struct live_operand {
     struct process_choice choice;
-    bool all;      /* the whole machine: nothing was named */
+    bool all;       /* the whole machine: nothing was named */
     uint32_t kinds; /* of connections that are recorded (METER_TCP ...); 0: those of dpm acquire */
-    char **traces; /* [trace_count] */
+    char **traces;  /* [trace_count] */
     size_t trace_count, trace_room;
     char folder[PATH_MAX]; /* of the copies of a session, or other traces; "": none was named */
     char job[JOB_RECORDING_SIZE]; /* the only one whose traces in the folder are meant; "": all */
