@@ -30,8 +30,9 @@ struct live_command_options {
     bool no_page;
     const char *listen, *token;          /* NULL: this machine only */
     const char *monitor;                 /* whose views are shown; NULL: those of this user */
-    const char *chosen[CHOSEN_MOST + 2]; /* processes, as options of dpm acquire */
+    const char *chosen[CHOSEN_MOST + 4]; /* processes and kinds, as options of dpm acquire */
     size_t chosen_count;
+    const char *kinds; /* NULL: the default */
 };
 
 /* ---- addresses ---- */
@@ -234,15 +235,22 @@ static int serve(struct live_feed *feed, const struct serving *serving, int sign
 
 static char *about_text(const struct live_command_options *options, const struct live_feed *feed)
 {
-    char *text = NULL;
+    bool records = !options->operand.reads_traces;
+    char *text = NULL, not_recorded[METER_KINDS_TEXT_SIZE];
     size_t size = 0;
     FILE *memory = open_memstream(&text, &size);
 
     if (memory == NULL)
         return NULL;
-    int result = show_live_about(options->operand.subject, options->interval,
-                                 feed->kind == FEED_FINISHED ? (double)options->pace : 0,
-                                 options->operand.reads_traces ? "trace" : "record", memory);
+    meter_kinds_text(METER_ALL_KINDS & ~live_operand_recorded(&options->operand), not_recorded);
+    const struct show_about about = {
+        .subject = options->operand.subject,
+        .interval = options->interval,
+        .speed = feed->kind == FEED_FINISHED ? (double)options->pace : 0,
+        .why = records ? "record" : "trace",
+        .not_recorded = records ? not_recorded : "",
+    };
+    int result = show_live_about(&about, memory);
     if (fclose(memory) == 0 && result == 0)
         return text;
     free(text);
@@ -331,6 +339,7 @@ static int live(const struct live_command_options *options, int signals)
 enum {
     OPTION_NAME = OPTION_HELP + 1,
     OPTION_INTERVAL,
+    OPTION_KINDS,
     OPTION_LISTEN,
     OPTION_MONITOR,
     OPTION_NO_PAGE,
@@ -342,6 +351,10 @@ enum {
 static const struct command_option live_options[] = {
     {"pid", 'p', {"PID", ARGUMENT_PID}, "this process; -p and --name are repeatable"},
     {"name", OPTION_NAME, {"NAME", ARGUMENT_PROCESS}, "processes with this name"},
+    {"kinds",
+     OPTION_KINDS,
+     {"LIST", ARGUMENT_LIST, meter_kind_word},
+     "connections of processes to record, as of dpm acquire (all,-pipe,-mq)"},
     {"port", OPTION_PORT, {"N"}, "serve at this port (9465); 0: any that is free"},
     {"listen",
      OPTION_LISTEN,
@@ -377,6 +390,9 @@ static int take_option(int option, struct live_command_options *options)
         return take_process("--pid", options);
     case OPTION_NAME:
         return take_process("--name", options);
+    case OPTION_KINDS:
+        options->kinds = optarg;
+        return live_operand_kinds("live", &options->operand);
     case OPTION_PORT:
         return option_number("live", "port", 0, UINT16_MAX, &options->port);
     case OPTION_LISTEN:
@@ -434,6 +450,10 @@ static int command_live(int argc, char **argv)
         status = live_operand_done("live", argc, argv, optind, &options.operand);
     if (options.operand.all)
         options.chosen[options.chosen_count++] = "--all";
+    if (options.kinds != NULL) {
+        options.chosen[options.chosen_count++] = "--kinds";
+        options.chosen[options.chosen_count++] = options.kinds;
+    }
     if (status < 0) {
         int signals = recording_signals(&old_mask);
         signal(SIGPIPE, SIG_IGN);

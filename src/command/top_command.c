@@ -251,11 +251,22 @@ static const char *view_word(size_t index)
     return top_view_name((unsigned)index);
 }
 
-enum { OPTION_NAME = OPTION_HELP + 1, OPTION_INTERVAL, OPTION_MONITOR, OPTION_PACE, OPTION_VIEW };
+enum {
+    OPTION_NAME = OPTION_HELP + 1,
+    OPTION_INTERVAL,
+    OPTION_KINDS,
+    OPTION_MONITOR,
+    OPTION_PACE,
+    OPTION_VIEW
+};
 
 static const struct command_option top_options[] = {
     {"pid", 'p', {"PID", ARGUMENT_PID}, "this process; -p and --name are repeatable"},
     {"name", OPTION_NAME, {"NAME", ARGUMENT_PROCESS}, "processes with this name"},
+    {"kinds",
+     OPTION_KINDS,
+     {"LIST", ARGUMENT_LIST, meter_kind_word},
+     "connections of processes to record, as of dpm acquire (all,-pipe,-mq)"},
     {"view",
      OPTION_VIEW,
      {"WHAT", ARGUMENT_WORD, view_word},
@@ -296,6 +307,8 @@ static int take_option(int option, struct top_options *options)
         status = option_number("top", "pace", 1, 100, &number);
         options->pace = (double)number;
         return status;
+    case OPTION_KINDS:
+        return live_operand_kinds("top", &options->operand);
     case OPTION_VIEW:
         status = option_word("top", "view", view_word, &word);
         options->view = (unsigned)word;

@@ -201,6 +201,22 @@ static uint64_t since_arrival(struct live_origin *origin)
     return now - origin->arrived;
 }
 
+static uint64_t since(uint64_t now, uint64_t before)
+{
+    return now > before ? now - before : 0;
+}
+
+/* ns that all CPUs worked since `was`; NOT_KNOWN. The kernel counts ticks: it may be a little more than has passed. */
+static uint64_t cpu_since(const struct machine_load *now, const struct machine_load *was,
+                          uint64_t most)
+{
+    if (now->elapsed <= was->elapsed || now->cpu_all == NOT_KNOWN || now->cpu_idle == NOT_KNOWN)
+        return NOT_KNOWN;
+    uint64_t before = was->elapsed == 0 ? 0 : was->cpu_all - was->cpu_idle;
+    uint64_t worked = since(now->cpu_all - now->cpu_idle, before);
+    return worked > most ? most : worked;
+}
+
 /* `time` 0: the recordings go on. */
 static int describe_machines(struct live *live, uint32_t origins, uint64_t time,
                              struct live_snapshot *snapshot)
@@ -221,12 +237,8 @@ static int describe_machines(struct live *live, uint32_t origins, uint64_t time,
         machine->last = UINT64_MAX;
         machine->ended = machine->complete = true;
         machine->cpus = load->cpus == NOT_KNOWN ? 0 : load->cpus;
-        machine->elapsed = load->elapsed > was->elapsed ? load->elapsed - was->elapsed : 0;
-        if (machine->elapsed > 0 && load->cpu_all != NOT_KNOWN && load->cpu_idle != NOT_KNOWN)
-            machine->cpu = load->cpu_all - load->cpu_idle -
-                           (was->elapsed == 0 ? 0 : was->cpu_all - was->cpu_idle);
-        else
-            machine->cpu = NOT_KNOWN;
+        machine->elapsed = since(load->elapsed, was->elapsed);
+        machine->cpu = cpu_since(load, was, machine->elapsed * machine->cpus);
     }
     for (uint32_t i = 0; i < origins; i++) {
         uint32_t index = history_machine(live->history, i);
@@ -254,11 +266,6 @@ static uint64_t running_cost(const struct own_cost *own)
 }
 
 #define CORRECTED_LEAST 1000000000u /* ns: a time that was wrong by so much is put right */
-
-static uint64_t since(uint64_t now, uint64_t before)
-{
-    return now > before ? now - before : 0;
-}
 
 static void describe_whole(struct live *live, uint64_t time, struct live_snapshot *snapshot)
 {

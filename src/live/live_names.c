@@ -63,7 +63,8 @@ static void name_peer(const struct live *live, uint32_t origin, const struct str
  * the sleep. */
 static bool has_partner(enum elapsed_kind kind)
 {
-    return kind != ELAPSED_TIMER && kind != ELAPSED_EVENT && kind != ELAPSED_DISK;
+    return kind != ELAPSED_TIMER && kind != ELAPSED_EVENT && kind != ELAPSED_DISK &&
+           kind != ELAPSED_STOPPED;
 }
 
 void live_name_wait(const struct live *live, enum elapsed_kind kind, const struct live_about *about,

@@ -149,7 +149,7 @@ static int do_counts(struct control_lines *lines, json_t *params, json_t **ret_r
 static int do_state(struct control_lines *lines, json_t *params, json_t **ret_result,
                     struct problem *problem)
 {
-    uint64_t since = 0;
+    uint64_t since = STATES_FIRST;
 
     if (json_object_get(params, "since") != NULL &&
         wire_take_number(params, "since", UINT64_MAX, &since) < 0)

@@ -126,7 +126,8 @@ static void set_changes(json_t *object, const struct view_states *states, uint64
 {
     uint64_t kept = states->last < KEPT_MOST ? states->last : KEPT_MOST;
     uint64_t oldest = states->last - kept + 1; /* 1 more than `last`, if there is none */
-    uint64_t first = since > states->last ? 1 : since + 1; /* of another monitor: all */
+    /* one that asks first has missed none */
+    uint64_t first = since > states->last ? oldest : since + 1;
     uint64_t missed = first < oldest ? oldest - first : 0, number = first + missed;
     json_t *list = json_array();
 

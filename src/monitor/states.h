@@ -25,7 +25,9 @@ void view_states_free(struct view_states *states); /* NULL is allowed */
 /* A row has changed. Without memory it is missed, and counted so. */
 void view_states_add(struct view_states *states, const struct view_change *change);
 
-/* The state now, with the changes after number `since`, at most 500. NULL: out of memory. */
+/* The state now, with the changes after number `since`, at most 500. STATES_FIRST, or a number that was another monitor's: those
+ * that are kept, and none are missed. NULL: out of memory. */
+#define STATES_FIRST UINT64_MAX
 json_t *view_states_json(const struct view_states *states, uint64_t since);
 
 /* A plan of a view, as `dpm view explain --json` prints it. NULL: out of memory. */

@@ -5,9 +5,10 @@
 //                          figures at the end, looks
 //      grows TRACE FIFO    what is written to FIFO is sent by a program that is recorded: it is seen
 //      cut TRACE...        a connection that is cut: nothing is missed
+//      hidden TRACE...     a page that is not seen ends its connection, and gets what it missed when it is seen again
+//      silent TRACE        a process that made no record is not said to wait
 //      names TRACE NAME    a process has this name
 //      views TRACE FIFO    a view of a monitor that runs: its strip; elements that stay; why, on request
-//      places SCRIPT       live_spots.js: which boxes give their places away
 //      many TRACE...       thousands of processes
 import {execFileSync, spawn} from "node:child_process";
 import fs from "node:fs";
@@ -76,12 +77,15 @@ function cell(page, ends) {
 async function checkLooks(server) {
     for (const [width, height] of [[1280, 900], [390, 844]])
         for (const colorScheme of ["light", "dark"]) {
+            const where = `${width}, ${colorScheme}`;
             const {context, page, said} = await open(await server.address(), {viewport: {width, height}, colorScheme});
             await says(page, "state", /has ended/);
+            const grouped = await page.inputValue("#group");
+            expect(`${where}: on a phone, processes are seen by their programs`, grouped === (width < 640 ? "1" : "0"), grouped);
+            await page.selectOption("#group", "0");
             await page.locator("#spots .box[data-name='postgres[103]@db1']").focus();
             await page.keyboard.press("Enter");
             await page.waitForSelector("#details table");
-            const where = `${width}, ${colorScheme}`;
             (await violations(context, page)).forEach((text) => say(`${where}: axe: ${text}`));
             const wide = await page.evaluate(() => document.documentElement.scrollWidth);
             expect(`${where}: wider than the window`, wide <= width, wide);
@@ -271,6 +275,55 @@ const cases = {
         proxy.close();
     },
 
+    async hidden() {
+        const server = await serve("--pace", "2", "--interval", "500ms", ...operands);
+        const {context, page, said} = await open(await server.address(), desktop);
+        await page.addInitScript(() => {
+            window.sources = [];
+            window.EventSource = class extends EventSource {
+                constructor(url) {
+                    super(url);
+                    window.sources.push(this);
+                }
+            };
+            Object.defineProperty(document, "hidden", {get: () => window.isUnseen === true});
+        });
+        await page.reload();
+        const see = (isUnseen) => page.evaluate((to) => {
+            window.isUnseen = to;
+            document.dispatchEvent(new Event("visibilitychange"));
+        }, isUnseen);
+        await page.waitForFunction(() => Number(document.getElementById("moment").max) > 1);
+        await see(true);
+        await page.waitForFunction(() => window.sources[0].readyState === EventSource.CLOSED);
+        await see(false);
+        await page.waitForFunction(() => window.sources.length === 2);
+        const asked = await page.evaluate(() => window.sources[1].url);
+        expect("it asks from the last id that it has", /[?]last=[1-9]/.test(asked), asked);
+        await says(page, "state", /has ended/);
+        const latest = await (await context.request.get(new URL("/snapshot.json", page.url()).href)).json();
+        const kept = Number(await page.getAttribute("#moment", "max")) + 1;
+        expect("no snapshot is missed", kept === latest.time.number, [kept, latest.time.number]);
+        said.forEach((text) => say(`console: ${text}`));
+    },
+
+    async silent() {
+        const server = await serve("--pace", "4", "--interval", "100ms", ...operands);
+        const {page, said} = await open(await server.address(), desktop);
+        await says(page, "state", /has ended/);
+        await page.evaluate(() => {
+            const slider = document.getElementById("moment");
+            slider.value = Math.floor(Number(slider.max) / 2);
+            slider.dispatchEvent(new Event("input"));
+        });
+        for (const [name, pattern] of [["server[200]", /^server.*made no record for most of the interval/], ["client[100]", /^client.*Waits for message: server/]]) {
+            await page.locator(`#spots .box[data-name='${name}']`).focus();
+            await page.keyboard.press("Enter");
+            await says(page, "details", pattern);
+        }
+        said.forEach((text) => say(`console: ${text}`));
+    },
+
     async names() {
         const [trace, name] = operands;
         const server = await serve("--interval", "100ms", trace);
@@ -326,28 +379,18 @@ const cases = {
         said.forEach((text) => say(`console: ${text}`));
     },
 
-    // Boxes that are quiet give their places away, and only they.
-    async places() {
-        const text = fs.readFileSync(operands[0], "utf8");
-        const Places = new Function(`${text}; return Places;`)();
-        const places = new Places();
-        places.add([1, 2, 3], new Set(["1 2", "2 3"]), 1);
-        places.add([4], new Set(["4 1"]), 2);
-        const at = (name) => [places.at.get(name)?.tier, places.at.get(name)?.row];
-        expect("tiers from clients to servers", [4, 1, 2, 3].map((name) => at(name)[0]).join() === "-1,0,1,2", [...places.at]);
-        places.at.get(2).busy = 70;
-        expect("busy, chosen or recently quiet ones stay", places.release(4, 61, (name) => name === 3).join() === "1", [...places.at]);
-        expect("the others stay where they are", at(2).join() === "1,0" && at(3).join() === "2,0", [...places.at]);
-        places.add([5], new Set(["5 2"]), 71);
-        expect("a new one has the place", at(5).join() === "0,0", [...places.at]);
-    },
-
     async many() {
         const server = await serve("--interval", "100ms", ...operands);
         const {context, page, said} = await open(await server.address(), desktop);
         await says(page, "state", /has ended/);
         await page.selectOption("#group", "0");
         await page.waitForSelector("#matrix td");
+        await page.waitForFunction(() => / pairs with fewer messages are left out/.test(document.getElementById("matrix-note").textContent));
+        await page.selectOption("#group", "3");
+        await page.selectOption("#metric", "sentSoFar");
+        await page.waitForFunction(() => [...document.querySelectorAll("#matrix td")].some((one) => /^≥ [1-9]/.test(one.textContent)));
+        await page.selectOption("#group", "0");
+        await page.waitForFunction(() => [...document.querySelectorAll("#matrix td")].every((one) => !/≥/.test(one.textContent)));
         const count = await page.evaluate(() => [document.querySelectorAll("#spots .box").length, document.querySelectorAll("#matrix tbody tr").length]);
         expect("at most 50 boxes, 60 rows", count[0] > 10 && count[0] <= 50 && count[1] > 10 && count[1] <= 60, count);
         expect("the rest is one box", await page.locator("#spots .box[data-name='others']").count() === 1, "");

@@ -21,6 +21,7 @@ mkdir site
 /usr/bin/python3 "$here/live_site.py" "$build" "$PWD/site" 60 || exit 1
 sees site site/web1 site/app1 site/db1
 sees cut site/web1 site/app1 site/db1
+sees hidden site/web1 site/app1 site/db1
 
 # ---- a recording that grows: a message for each line ----
 
@@ -92,9 +93,21 @@ tell.write_traces(build, list(enumerate(lines, 1)), folder)
 END
 sees names trace "$name"
 
-# ---- many ----
+# ---- a process that makes no record for seconds ----
 
-sees places "$here/../../src/show/live/live_spots.js"
+mkdir quiet
+/usr/bin/python3 - "$here" "$build" "$PWD" << 'END'
+import sys
+here, build, folder = sys.argv[1:]
+sys.path.insert(0, here + "/../stories")
+import tell
+lines = ["process client launched", "process server pid 200", "tcp c: client > server older ports 40000,80", "client sends 10 on c", "server receives on c", "server computes 20s",
+         "server sends 20 on c", "client receives on c", "client ends"]
+tell.write_traces(build, list(enumerate(lines, 1)), folder + "/quiet")
+END
+sees silent quiet/trace
+
+# ---- many ----
 
 for count in 200 5000; do
     mkdir many

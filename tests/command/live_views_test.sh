@@ -7,7 +7,7 @@ tests=$(cd "$(dirname "$0")" && pwd)
 . "$tests/meter.sh"
 . "$tests/sample.sh"
 need_meter
-need_programs curl jq python3
+need_programs curl flock jq python3
 HOME=$scratch
 TMPDIR=$scratch
 export HOME TMPDIR
@@ -66,11 +66,20 @@ check "... the plan says how values are collected" is '.views[0].plan.instances[
 
 # ---- dpm live ----
 
+mkdir dpm-why.left dpm-why.used dpm-why.fresh
+: > dpm-why.left/trace
+touch -d '2 minutes ago' dpm-why.left dpm-why.used
+flock -F dpm-why.used sleep 600 &
+user=$!
+wait_for 60 sh -c '! flock -n dpm-why.used true'
 "$dpm" live --port 0 --interval 200ms --pid $program 2> live.err &
 live=$!
 wait_for 60 grep -q '/metrics' live.err
 page=$(sed -n 's/^dpm: page of .*: \(http:[^ ]*\) (once.*/\1/p' live.err | head -n 1)
 site=${page%%/\?*}
+check_equal "what a dpm live that was killed has left of a recording is removed, what is in use is not" "dpm-why.fresh dpm-why.used" "$(echo dpm-why.*)"
+kill $user
+rm -r dpm-why.fresh dpm-why.used
 curl -sf -c cookies -o page.html "$page"
 snapshot() {
     curl -sf -m 60 -b cookies "$site/snapshot.json" > snapshot.json
@@ -201,6 +210,40 @@ check_equal "each upward crossing was one change, once, over all snapshots, and 
 kill $live
 wait $live
 check_equal "dpm live ends in order" 0 $?
+
+# ---- more changes than a monitor keeps ----
+
+mkfifo many_orders
+"./$called" < many_orders > many_orders.out &
+program=$!
+exec 9> many_orders
+"$dpm" view --control many_views --object QueueManager=$called run full.view > many_views.out 2> many_views.err &
+monitor=$!
+cat > asks.py << 'END'
+import socket, sys
+one = socket.socket(socket.AF_UNIX)
+one.connect("many_views")
+since = f'"since":{sys.argv[1]}' if len(sys.argv) > 1 else ""
+one.sendall(b'{"id":1,"method":"state","params":{%s}}\n' % since.encode())
+print(one.makefile().readline())
+END
+# told JQ [SINCE]: the state says so, to one that knows the changes up to SINCE.
+told() {
+    jq_words=$1
+    shift
+    python3 asks.py "$@" > told.json 2> told.err && jq -e ".result | $jq_words" told.json > told.out
+}
+check "a monitor begins" wait_for 60 told '.views[0].rows[0].state == "inactive"'
+/usr/bin/python3 -c 'print("+ 20\n- 20\n" * 1010, end="")' >&9
+check "... and has more changes than it keeps" wait_for 120 told '.last >= 2020 and (.more | not)' 2019
+check "one that asks first has missed none" told '.missed == 0 and .more and (.changes | length) == 500'
+check "... it gets the oldest that are kept" told ".changes[0].number == $(python3 asks.py 2019 | jq .result.last) - 1999"
+check "one that knows the first change has missed those before the oldest" told '.missed == .changes[0].number - 2' 1
+echo quit >&9
+exec 9>&-
+wait $program
+kill $monitor
+wait $monitor
 
 # ---- why, on request ----
 

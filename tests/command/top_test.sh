@@ -94,7 +94,13 @@ pane_end
 pane 80 24 "$dpm" top alpha
 check "a name with quotes and controls is shown without them" shows '^q"\\??z'
 types Down p
-check "p: held" shows '^dpm top  alpha  \[held'
+check "p: held" shows '^dpm top  alpha  \[held\]'
+types 8
+check "views are not held, which is said" shows '^dpm top  alpha  \[held; views are of now\]'
+types 1
+check "... of views alone" shows '^dpm top  alpha  \[held\]'
+"$dpm" top --kinds all alpha > kinds.out 2> kinds.err
+check_equal "--kinds is for processes" 'dpm: top: --kinds is for processes; a trace has what it has (try: dpm top --help)' "$(head -n 1 kinds.err)"
 pane_end
 check "a terminal that goes away ends it" wait_for 30 has_gone "$pane_process"
 

@@ -41,8 +41,6 @@ static void say(const struct live_feed *feed, const char *what, const char *why)
 
 /* ---- processes ---- */
 
-#define FEED_KINDS (METER_ALL_KINDS & ~(METER_PIPE | METER_MQ)) /* as dpm acquire: these cost all */
-
 static int open_meter(struct live_feed *feed, struct problem *problem)
 {
     struct recording_options *options = &feed->recording_options;
@@ -50,7 +48,8 @@ static int open_meter(struct live_feed *feed, struct problem *problem)
     *options = (struct recording_options){
         .store = STORE_NONE,
         .meter = {.wish = WISH_KERNEL,
-                  .options = {.flags = METER_ALL_FLAGS & ~METER_FLAG_PC, .kinds = FEED_KINDS}},
+                  .options = {.flags = METER_ALL_FLAGS & ~METER_FLAG_PC,
+                              .kinds = feed->options.kinds}},
     };
     feed->recording.options = options;
     feed->origins = 1;

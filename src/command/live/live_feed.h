@@ -26,6 +26,7 @@ struct live_feed_options {
     double pace;
     const char *const *traces; /* [trace_count]; 0: the processes of `acquiring` */
     size_t trace_count;
+    uint32_t kinds; /* of connections that processes have recorded: METER_TCP ... */
     const char
         *folder; /* of copies that others may join; NULL: none. Then there may be no traces yet */
     const char *job; /* only MACHINE.JOB and MACHINE.JOB.N; NULL: all in the folder */

@@ -2,6 +2,7 @@
 /* live_operand.c: see live_operand.h. */
 #include "command/live/live_operand.h"
 
+#include "base/process.h"
 #include "remote/remote.h"
 
 #include <dirent.h>
@@ -10,6 +11,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+
+/* "redis-benchmark, redis-server[4711]"; what has no space is "..." */
+static void add_subject(struct live_operand *operand, const char *name)
+{
+    size_t used = strlen(operand->subject), space = sizeof(operand->subject) - used;
+
+    if ((size_t)snprintf(operand->subject + used, space, "%s%s", used == 0 ? "" : ", ", name) >=
+        space)
+        strcpy(operand->subject + sizeof(operand->subject) - 4, "...");
+}
 
 int live_operand_take(const char *command, bool by_name, struct live_operand *operand)
 {
@@ -21,9 +32,28 @@ int live_operand_take(const char *command, bool by_name, struct live_operand *op
         return command_usage_error(command, "%s", problem.text);
     if (result < 0)
         return command_error("%s", problem.text);
-    snprintf(operand->subject, sizeof(operand->subject), "%s%s",
-             operand->choice.pid_count + operand->choice.word_count > 1 ? "... " : "", optarg);
+    char shown[PROCESS_SHOWN_SIZE];
+    if (!by_name)
+        process_shown(operand->choice.pids[operand->choice.pid_count - 1], shown);
+    add_subject(operand, by_name ? optarg : shown);
     return -1;
+}
+
+int live_operand_kinds(const char *command, struct live_operand *operand)
+{
+    struct problem problem;
+
+    operand->kinds = 0;
+    if (meter_kinds_parse(optarg, &operand->kinds, &problem) < 0)
+        return command_usage_error(command, "--kinds: %s", problem.text);
+    return operand->kinds != 0
+               ? -1
+               : command_usage_error(command, "--kinds leaves no connection to record");
+}
+
+uint32_t live_operand_recorded(const struct live_operand *operand)
+{
+    return operand->kinds != 0 ? operand->kinds : METER_ALL_KINDS & ~(METER_PIPE | METER_MQ);
 }
 
 /* ---- traces ---- */
@@ -157,6 +187,8 @@ int live_operand_done(const char *command, int argc, char **argv, int first,
 
     if (chosen && first < argc)
         return command_usage_error(command, "name either processes or traces, not both");
+    if (operand->kinds != 0 && first < argc)
+        return command_usage_error(command, "--kinds is for processes; a trace has what it has");
     for (int i = first; status < 0 && i < argc; i++)
         status = take_operand(argv[i], operand);
     operand->reads_traces = first < argc;
@@ -173,6 +205,7 @@ int live_operand_done(const char *command, int argc, char **argv, int first,
 
 void live_operand_feed(const struct live_operand *operand, struct live_feed_options *options)
 {
+    options->kinds = live_operand_recorded(operand);
     options->traces = (const char *const *)operand->traces;
     options->trace_count = operand->trace_count;
     options->folder = operand->folder[0] == '\0' ? NULL : operand->folder;

@@ -14,8 +14,9 @@
 
 struct live_operand {
     struct process_choice choice;
-    bool all;      /* the whole machine: nothing was named */
-    char **traces; /* [trace_count] */
+    bool all;       /* the whole machine: nothing was named */
+    uint32_t kinds; /* of connections that are recorded (METER_TCP ...); 0: those of dpm acquire */
+    char **traces;  /* [trace_count] */
     size_t trace_count, trace_room;
     char folder[PATH_MAX]; /* of the copies of a session, or other traces; "": none was named */
     char job[JOB_RECORDING_SIZE]; /* the only one whose traces in the folder are meant; "": all */
@@ -25,6 +26,12 @@ struct live_operand {
 
 /* Takes one of -p and --name. Returns -1, or the exit status after a usage error. */
 int live_operand_take(const char *command, bool by_name, struct live_operand *operand);
+
+/* Takes --kinds. Returns as above. */
+int live_operand_kinds(const char *command, struct live_operand *operand);
+
+/* The kinds that are recorded, of processes. */
+uint32_t live_operand_recorded(const struct live_operand *operand);
 
 /* After the options: argv[first] and what follows. Returns as above. */
 int live_operand_done(const char *command, int argc, char **argv, int first,

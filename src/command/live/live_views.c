@@ -211,10 +211,11 @@ static void lose_connection(struct monitor_seen *seen)
 
 static void ask(struct monitor_seen *seen)
 {
-    char text[96];
-    int size = snprintf(text, sizeof(text),
-                        "{\"id\":1,\"method\":\"state\",\"params\":{\"since\":%" PRIu64 "}}\n",
-                        strips_last(seen->strips));
+    char text[96], since[48] = "";
+    if (seen->has_answered) /* else all that it has kept; what was before has nothing to do with us */
+        snprintf(since, sizeof(since), "\"since\":%" PRIu64, strips_last(seen->strips));
+    int size =
+        snprintf(text, sizeof(text), "{\"id\":1,\"method\":\"state\",\"params\":{%s}}\n", since);
 
     if (send(seen->socket, text, (size_t)size, MSG_NOSIGNAL | MSG_DONTWAIT) != size) {
         lose_connection(seen);

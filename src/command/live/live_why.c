@@ -4,6 +4,7 @@
 
 #include "base/folder.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -15,8 +16,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define TEXT_MOST      262144        /* bytes of an answer */
@@ -25,6 +29,8 @@
 #define VARIABLES_MOST 1000          /* of the environment */
 #define RECORDED       "10s"
 #define COLUMNS        "COLUMNS=100"
+#define FOLDER_BEGINS  "dpm-why."
+#define FOLDER_NEW     60 /* s: it may not be locked yet */
 
 struct live_why {
     pthread_mutex_t mutex;
@@ -36,9 +42,62 @@ struct live_why {
     bool has_thread, is_busy, ends;
     pid_t child; /* 0: none */
     struct live_why_question question;
+    int lock; /* of the folder of the recording, which the child has, too; -1: none */
     void (*done)(void *context, char *text);
     void *context;
 };
+
+/* ---- folders of recordings ---- */
+
+static const char *folder_of_folders(void)
+{
+    const char *folder = getenv("TMPDIR");
+
+    return folder == NULL || folder[0] != '/' ? "/tmp" : folder;
+}
+
+/* Locks a folder as long as the descriptor, or a copy of it, is open. Returns it, or a negative errno. */
+static int lock_folder(int parent, const char *name)
+{
+    int file = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+    if (file < 0)
+        return -errno;
+    if (flock(file, LOCK_EX | LOCK_NB) == 0)
+        return file;
+    int error = -errno;
+    close(file);
+    return error;
+}
+
+/* Whether a dpm live that was killed has left it there. */
+static bool is_left_over(int parent, const char *name)
+{
+    struct stat status;
+
+    if (strncmp(name, FOLDER_BEGINS, strlen(FOLDER_BEGINS)) != 0 ||
+        fstatat(parent, name, &status, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISDIR(status.st_mode) ||
+        status.st_uid != geteuid() || time(NULL) - status.st_mtime < FOLDER_NEW)
+        return false;
+    int lock = lock_folder(parent, name);
+    if (lock >= 0)
+        close(lock);
+    return lock >= 0;
+}
+
+static void remove_left_over(void)
+{
+    char path[PATH_MAX];
+    DIR *list = opendir(folder_of_folders());
+    struct dirent *entry;
+
+    while (list != NULL && (entry = readdir(list)) != NULL)
+        if (is_left_over(dirfd(list), entry->d_name) &&
+            snprintf(path, sizeof(path), "%s/%s", folder_of_folders(), entry->d_name) < PATH_MAX)
+            folder_remove(path);
+    if (list != NULL)
+        closedir(list);
+}
 
 int live_why_new(const char *const *chosen, struct live_why **ret_why)
 {
@@ -48,6 +107,9 @@ int live_why_new(const char *const *chosen, struct live_why **ret_why)
         return -ENOMEM;
     pthread_mutex_init(&why->mutex, NULL);
     why->chosen = chosen;
+    why->lock = -1;
+    if (chosen != NULL)
+        remove_left_over();
     *ret_why = why;
     return 0;
 }
@@ -128,6 +190,8 @@ static int start(struct live_why *why, char *const *words, bool is_reader)
     posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_adddup2(&files, ends[1], STDOUT_FILENO);
     posix_spawn_file_actions_adddup2(&files, ends[1], STDERR_FILENO);
+    if (why->lock >= 0) /* to itself: it stays open there */
+        posix_spawn_file_actions_adddup2(&files, why->lock, why->lock);
     posix_spawnattr_init(&attributes);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
     posix_spawnattr_setsigmask(&attributes, &none);
@@ -243,20 +307,23 @@ static int explain(struct live_why *why, char *const *traces, size_t trace_count
 
 static void explain_recorded(struct live_why *why, char *text)
 {
-    const char *folder = getenv("TMPDIR");
     char path[PATH_MAX], trace[PATH_MAX + 8];
 
-    snprintf(path, sizeof(path), "%.*s/dpm-why.XXXXXX", PATH_MAX - 32,
-             folder == NULL || folder[0] != '/' ? "/tmp" : folder);
+    snprintf(path, sizeof(path), "%.*s/" FOLDER_BEGINS "XXXXXX", PATH_MAX - 32,
+             folder_of_folders());
     if (mkdtemp(path) == NULL) {
         snprintf(text, TEXT_MOST, "cannot make the folder %.200s: %s\n", path, strerror(errno));
         return;
     }
     snprintf(trace, sizeof(trace), "%s/trace", path);
     char *const traces[] = {trace};
+    why->lock = lock_folder(AT_FDCWD, path);
     if (record(why, trace, text) == 0)
         (void)explain(why, traces, 1, text);
     folder_remove(path);
+    if (why->lock >= 0)
+        close(why->lock);
+    why->lock = -1;
 }
 
 static void *work(void *context)

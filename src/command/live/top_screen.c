@@ -92,7 +92,8 @@ static const char *const help[] = {
     "LOCK, DISK   waits of threads, added up, of idle ones, too",
     "WAITS FOR    what its threads waited for most, in this interval",
     "silent       threads without a record: they compute, or wait and have not ended it",
-    "views        . inactive  # active  + both  ! notified  ? unknown: an interval each",
+    "views        . inactive  # active  + both  ! notified  ? unknown: an interval each.",
+    "             They are of now, also while other rows are held",
     "[reading]    what was recorded before is still being read",
     "",
     "Any key: back.",
@@ -163,7 +164,9 @@ static void state_of(const struct top_screen *screen, char state[64])
     bool plays = feed->kind == FEED_FINISHED && !live_feed_records(feed) && !feed->ended;
 
     state[0] = '\0';
-    if (feed->held && screen->look.back > 0)
+    if (feed->held && screen->look.view == TOP_STRIPS)
+        snprintf(state, 64, "[held; views are of now]");
+    else if (feed->held && screen->look.back > 0)
         snprintf(state, 64, "[held, %zu before]", screen->look.back);
     else if (feed->held)
         snprintf(state, 64, "[held]");

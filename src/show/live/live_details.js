@@ -1,9 +1,9 @@
 /*
  * live_details.js: all that a snapshot has of what was chosen.
  *
- *      redis-server[7780]                 IN THE INTERVAL   SO FAR
- *      CPU time used                              312 ms    4.03 s
- *      waits: message                             671 ms    9.92 s
+ *      redis-server[7780]              IN 1.00 S   SO FAR
+ *      CPU time used                      312 ms   4.03 s
+ *      wait: message                      671 ms   9.92 s
  */
 class Details {
     constructor(app, root) {
@@ -42,7 +42,7 @@ class Details {
         if (to === undefined) {
             for (const row of interval[groupings[group]])
                 if (group === 0 ? this.isEnd(row.key, from) : this.app.moments.names.numbers.get(`${groupings[group]} ${row.key}`) === from)
-                    found.push(this.table(row, row.name, true));
+                    found.push(this.table(row, "Values", true));
             if (group > 0)
                 found.push(this.members(interval.processes.filter((row) => this.isEnd(row.key, from))));
         } else {
@@ -77,8 +77,8 @@ class Details {
         for (const kind of this.app.about.kinds)
             if (row.waits_ns?.[kind.key] || row.waits_so_far_ns?.[kind.key])
                 add(element("span", {}, swatch(kind.key), `wait: ${kind.wait}`), this.text("ns", row.waits_ns[kind.key] ?? 0), this.text("ns", row.waits_so_far_ns[kind.key] ?? 0));
-        const head = element("tr", {}, ...["", "in the interval", "so far"].map((text) => element(text ? "th" : "td", text ? {scope: "col", class: "figures"} : {}, text)));
-        const box = element("details", {}, element("summary", {}, title), this.waits(row), wide(`Values of ${title}`, element("table", {class: "values"}, element("thead", {}, head), body)));
+        const head = element("tr", {}, ...["", `in ${duration(this.app.moment.seconds * 1e9)}`, "so far"].map((text) => element(text ? "th" : "td", text ? {scope: "col", class: "figures"} : {}, text)));
+        const box = element("details", {}, element("summary", {}, title), this.waits(row), wide(title === "Values" ? title : `Values of ${title}`, element("table", {class: "values"}, element("thead", {}, head), body)));
         box.dataset.key = title;
         box.open = isOpen;
         return box;

@@ -17,11 +17,17 @@
  * or -ENOMEM; write errors stay in the file. */
 int show_live_json(const struct live_snapshot *snapshot, uint64_t dropped, bool whole, FILE *file);
 
-/* Prints what a page needs to know before the first snapshot, as one object and a newline: `subject` (what is looked at, any
- * bytes), `interval_ns`, `speed` (0: it is no finished trace), `why` ("trace", "record": where answers to "why?" are from), kinds of waits and
- * values, in words. Returns as above. */
-int show_live_about(const char *subject, uint64_t interval, double speed, const char *why,
-                    FILE *file);
+/* What a page needs to know before the first snapshot. */
+struct show_about {
+    const char *subject;      /* what is looked at; any bytes */
+    uint64_t interval;        /* ns */
+    double speed;             /* 0: it is no finished trace */
+    const char *why;          /* "trace", "record": where answers to "why?" are from */
+    const char *not_recorded; /* kinds of connections: "pipe,mq"; "": none that are usual */
+};
+
+/* Prints it as one object and a newline, with kinds of waits and values, in words. Returns as above. */
+int show_live_about(const struct show_about *about, FILE *file);
 
 /* What the server of metrics counts of itself. */
 struct live_served {

@@ -249,16 +249,15 @@ static json_t *value_json(const void *context, size_t index)
                      "moment", kind->is_moment, "meaning", kind->meaning);
 }
 
-int show_live_about(const char *subject, uint64_t interval, double speed, const char *why,
-                    FILE *file)
+int show_live_about(const struct show_about *about, FILE *file)
 {
-    json_t *about =
-        json_pack("{s: o, s: o, s: f, s: s, s: i, s: o, s: o}", "subject",
-                  json_text(subject, strlen(subject)), "interval_ns", json_count(interval), "speed",
-                  speed, "why", why, "rows_most", LIVE_ROWS_MOST, "kinds",
-                  json_array_of(NULL, ELAPSED_KIND_COUNT, kind_json), "values",
-                  json_array_of(NULL, LIVE_WAITS, value_json));
-    int result = json_print(about, JSON_COMPACT, file);
+    json_t *json = json_pack("{s: o, s: o, s: f, s: s, s: s, s: i, s: o, s: o}", "subject",
+                             json_text(about->subject, strlen(about->subject)), "interval_ns",
+                             json_count(about->interval), "speed", about->speed, "why", about->why,
+                             "not_recorded", about->not_recorded, "rows_most", LIVE_ROWS_MOST,
+                             "kinds", json_array_of(NULL, ELAPSED_KIND_COUNT, kind_json), "values",
+                             json_array_of(NULL, LIVE_WAITS, value_json));
+    int result = json_print(json, JSON_COMPACT, file);
 
     fputc('\n', file);
     return result;

@@ -11,7 +11,7 @@
 const momentsMost = 600;
 const textsMost = 64 * 1024 * 1024;
 
-const nodeFields = ["cpu", "sent", "bytes", "sentSoFar", "bytesSoFar", "queue", "delay", "requests", "p50", "p99"];
+const nodeFields = ["cpu", "sent", "bytes", "sentSoFar", "bytesSoFar", "queue", "delay", "requests", "p50", "p99", "living"];
 const arcFields = ["sent", "bytes", "sentSoFar", "bytesSoFar", "queue", "delay", "wait", "requests", "p50", "p99"];
 const groupings = ["processes", "programs", "containers", "machines"];
 const quantiles = ["p50", "p99"]; /* of several connections the greatest counts: these have no sum */
@@ -47,15 +47,16 @@ function orNaN(value) {
 
 function nodeValues(row) {
     return [Math.max(0, (row.cpu_ns ?? 0) - (row.cpu_earlier_ns ?? 0)), row.sent.messages, row.sent.bytes, row.so_far.sent.messages, row.so_far.sent.bytes,
-        orNaN(row.queue?.messages), orNaN(row.queue_delay_ns), orNaN(row.requests?.count), orNaN(row.requests?.p50_ns), orNaN(row.requests?.p99_ns)];
+        orNaN(row.queue?.messages), orNaN(row.queue_delay_ns), orNaN(row.requests?.count), orNaN(row.requests?.p50_ns), orNaN(row.requests?.p99_ns), orNaN(row.living)];
 }
 
 function pairValues(row) {
     return [row.sent.messages, row.sent.bytes, row.so_far.sent.messages, row.so_far.sent.bytes, NaN, row.queue_delay_ns, row.receiver_wait_ns, NaN, NaN, NaN];
 }
 
+/* Its messages are those of pairs. */
 function connectionValues(row) {
-    return [0, 0, 0, 0, row.queue.messages, 0, 0, row.requests.count, orNaN(row.requests.p50_ns), orNaN(row.requests.p99_ns)];
+    return [NaN, NaN, NaN, NaN, row.queue.messages, NaN, NaN, row.requests.count, orNaN(row.requests.p50_ns), orNaN(row.requests.p99_ns)];
 }
 
 /* Adds the values of another row to some: NaN is what is not known. */
@@ -115,6 +116,20 @@ class Moments {
         return {names: Int32Array.from(all.keys()), values: Float64Array.from([...all.values()].flat())};
     }
 
+    /* Connections of unmonitored clients are one row for each server, without their names. If only one such peer exchanges messages with
+     * the server, they are its connections: {server: peer}. */
+    onlyClients(interval) {
+        const all = new Map();
+        if (interval.other_pairs)
+            return all;
+        for (const row of interval.pairs)
+            if (row.from_program === undefined && row.from !== "unknown" && row.to_program !== undefined) {
+                const to = this.end(row, "to");
+                all.set(to, all.has(to) ? undefined : this.end(row, "from"));
+            }
+        return all;
+    }
+
     arcsOf(interval) {
         const all = new Map();
         const add = (from, to, values) => {
@@ -131,8 +146,12 @@ class Moments {
             if (this.outside.has(from) !== this.outside.has(to))
                 this.peers.add(this.outside.has(from) ? `${from} ${to}` : `${to} ${from}`);
         }
+        const clients = this.onlyClients(interval);
         for (const row of interval.connections) {
-            const [from, to] = [this.end(row, "from"), this.end(row, "to")];
+            const to = this.end(row, "to");
+            if (row.from === "unknown" && !clients.get(to) && row.requests.count === 0 && row.queue.messages === 0)
+                continue; /* it says nothing, of nothing that has a name */
+            const from = row.from === "unknown" ? clients.get(to) ?? this.end(row, "from") : this.end(row, "from");
             this.clients.add(`${from} ${to}`);
             add(from, to, connectionValues(row));
         }
@@ -208,13 +227,16 @@ class Moments {
     }
 }
 
-/* A name that fits: what is too long loses its middle, but not "[4711]@web1" at its end. */
+/* A name that fits: what is too long loses its middle, but not "[4711]@web1" at its end. dpm may have cut it before: "back_...1[4711]". */
 function shortName(name, most) {
     const end = /\[\d+\](?:@.*)?$|@[^@]*$/.exec(name)?.[0] ?? "";
-    return name.length <= most || end.length > most - 4 ? shortText(name, most) : shortText(name.slice(0, name.length - end.length), most - end.length) + end;
+    return name.length <= most || end.length > most - 4 ? shortText(name, most) : shortText(name.slice(0, name.length - end.length), most - end.length).replace(/\.+…$/, "…") + end;
 }
 
 /* ---- metrics ---- */
+
+const timesNote = "Times are those of the server: from reading a request to the end of its answer. What a request waits before is queue delay. " +
+    "If only the client is monitored, they are its own.";
 
 /* Each is made of the values of a row and the seconds of its interval; NaN: not known. */
 const metrics = [
@@ -227,8 +249,8 @@ const metrics = [
     {key: "wait", name: "receive wait", unit: "share", of: (v, s) => v("wait") / 1e9 / s, sums: true},
     {key: "delay", name: "queue delay", unit: "share", of: (v, s) => v("delay") / 1e9 / s, sums: true},
     {key: "requests", name: "requests per second", unit: "rate", of: (v, s) => v("requests") / s, sums: true},
-    {key: "p50", name: "requests, p50", unit: "time", of: (v) => v("p50")},
-    {key: "p99", name: "requests, p99", unit: "time", of: (v) => v("p99")},
+    {key: "p50", name: "requests, p50", unit: "time", of: (v) => v("p50"), note: timesNote},
+    {key: "p99", name: "requests, p99", unit: "time", of: (v) => v("p99"), note: timesNote},
     {key: "cpu", name: "CPU time", unit: "share", of: (v, s) => v("cpu") / 1e9 / s, sums: true},
 ];
 

@@ -6,6 +6,9 @@
  * A page that is not seen has no connection: browsers open six to a server. What it has missed comes when it is seen again.
  */
 const hiddenFor = 10000; /* ms, then a page that is not seen ends its connection */
+const loadKnown = 10e9; /* ns */
+const narrow = 640; /* pixels, of a phone's window */
+const narrowMost = 6;
 
 class App {
     constructor() {
@@ -209,9 +212,9 @@ class App {
         });
     }
 
-    /* Many processes are seen by their programs. */
+    /* Many processes are seen by their programs: more than have boxes, or, on a phone, than are seen at once. */
     groupAtFirst() {
-        if (this.moments.list[0].nodes[0].names.length > spotsMost) {
+        if (this.moments.list[0].nodes[0].names.length > (window.innerWidth < narrow ? narrowMost : spotsMost)) {
             this.group = 1;
             this.place("group").value = "1";
         }
@@ -273,11 +276,29 @@ class App {
         const speed = this.about.speed > 0 ? (this.about.speed === 1 ? "Playback." : `Playback, ${this.about.speed} times as fast.`) : "Live.";
         this.say(this.connection || (this.isHeldLost ? "The moment that was held is no longer kept: this is the oldest one." : this.held ? `Held, at ${duration(moment.time)} (${new Date(moment.wall / 1e6).toLocaleTimeString("en-GB")}).` : latest.last ? "The recording has ended: these are its last figures." : speed));
         const perSecond = (value) => moment.seconds > 0 ? value / moment.seconds : 0;
-        place("figures").textContent = `${duration(moment.time)} since it began; ${shortCount(Math.round(perSecond(whole.events)))} events/s, ${countText(whole.lost)} lost. Recorder: ` +
-            `${percent(perSecond(whole.recorder) / 1e9)} of a CPU${this.about.speed > 0 ? "" : `, dpm live: ${percent(perSecond(whole.reader) / 1e9)}`}.`;
-        place("machines").textContent = whole.machines.map((one) => `${one.name}${one.cpu_share === null ? "" : `: CPUs ${percent(one.cpu_share)}`}${one.ended && !latest.last ? ", ended" : ""}` +
-            `${one.silent_ns > 20e9 && !one.ended ? `, silent for ${duration(one.silent_ns)}` : ""}`).join("; ");
-        place("spots-note").textContent = `From clients to servers. A box is darker the more it executes; an arc has the colour of its ${this.metric.name}${this.isChange ? ", change per second" : ""}.`;
+        place("figures").textContent = `${duration(moment.time)} since it began; ${shortCount(Math.round(perSecond(whole.events)))} events/s, ${countText(whole.lost)} lost. ${this.costs(whole)}.`;
+        place("machines").textContent = whole.machines.map((one, i) => `${one.name}${this.machineLoad(i)}${one.ended && !latest.last ? ", ended" : ""}` +
+            `${one.silent_ns > 20e9 && !one.ended ? `, silent for ${duration(one.silent_ns)}` : ""}`).join("; ") + (this.about.not_recorded ? `. Not recorded: ${this.about.not_recorded.replace(/,/g, ", ")} (--kinds).` : "");
+        place("spots-note").textContent = `From clients to servers. The more a box executes, the bluer it is; arcs go from violet to red with ${this.metric.name}${this.isChange ? ", change per second" : ""}.${this.metric.note ? ` ${this.metric.note}` : ""}`;
+    }
+
+    /* What measuring costs. With a recorder of its own, dpm live is both. */
+    costs({recorder, reader}) {
+        const share = (ns) => percent(this.moment.seconds > 0 ? ns / 1e9 / this.moment.seconds : 0);
+        if (this.about.why === "record")
+            return `DPM itself: ${share(reader)} of a CPU`;
+        return `Recorder: ${share(recorder)} of a CPU${this.about.speed > 0 ? "" : `, dpm live: ${share(reader)}`}`;
+    }
+
+    /* Recorders say it now and then: the latest, of up to ten seconds. */
+    machineLoad(index) {
+        const {list} = this.moments;
+        for (let i = list.indexOf(this.moment); i >= 0 && this.moment.time - list[i].time <= loadKnown; i--) {
+            const share = list[i].whole.machines[index]?.cpu_share;
+            if (share !== null && share !== undefined)
+                return `: CPUs ${percent(share)}`;
+        }
+        return "";
     }
 
     sayScale(most) {

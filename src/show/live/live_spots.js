@@ -8,7 +8,7 @@
  *      '--------------'            '----------'            '--------------'
  */
 const spotsMost = 50;
-const boxWidth = 168;
+const boxWidth = 180;
 const boxHeight = 38;
 const tierWidth = 290;
 const rowHeight = 62;
@@ -113,7 +113,7 @@ class Spots {
         const traffic = new Map();
         for (const {from, to, values} of arcs.values())
             for (const end of [from, to])
-                traffic.set(end, (traffic.get(end) ?? 0) + values[0] + (values[arcFields.indexOf("requests")] || 0));
+                traffic.set(end, (traffic.get(end) ?? 0) + (values[0] || 0) + (values[arcFields.indexOf("requests")] || 0));
         for (const [name, values] of nodes)
             if (values[0] / 1e9 >= 0.01 * seconds)
                 traffic.set(name, (traffic.get(name) ?? 0) + 1);
@@ -210,7 +210,8 @@ class Spots {
         const share = metricOf(metrics.find((one) => one.key === "cpu"), nodeFields, values, app.moment.seconds);
         const what = name === "others" ? `${countText(others)} ${others === 1 ? "other" : "others"}` : app.nameOf(name);
         const isOutside = name !== "others" && app.moments.outside.has(name);
-        const says = isOutside ? "unmonitored" : Number.isNaN(share) ? "–" : `CPU ${percent(share)}`;
+        const hasEnded = share === 0 && values[nodeFields.indexOf("living")] === 0;
+        const says = isOutside ? "unmonitored" : Number.isNaN(share) ? "–" : hasEnded ? "ended" : `CPU ${percent(share)}`;
         const shown = app.valueOf(nodeFields, values);
         const metric = app.metric.key === "cpu" || Number.isNaN(shown) ? "" : `, ${app.metric.name} ${app.text(shown)}`;
         box.second.textContent = says;
@@ -219,7 +220,7 @@ class Spots {
         if (name === "others")
             box.first.textContent = what;
         box.group.toggleAttribute("data-found", app.finds(what));
-        box.group.style.display = app.hidden.has(name) ? "none" : "";
+        box.group.style.display = app.hidden.has(name) || (name === "others" && others === 0) ? "none" : "";
         box.group.classList.toggle("chosen", app.isChosen({from: name}));
     }
 

@@ -239,9 +239,10 @@ function plainNumber(value) {
     return Number.isInteger(value) ? `${value < 0 ? "−" : ""}${countText(Math.abs(value))}` : String(Number(value.toPrecision(6)));
 }
 
-function correctText({correct_is: is, delay, plan}) {
+function correctText({correct_is: is, correct, delay, plan}) {
     if (is === "kept")
-        return `kept: values were at most ${duration(delay)} old when they were evaluated`;
+        return delay <= correct ? `kept: values were at most ${duration(delay)} old when they were evaluated`
+            : `kept: only values of the same moment were compared, at most ${duration(delay)} after it`;
     if (is === "doubtful")
         return `perhaps not kept: a value was ${duration(delay)} old when it was evaluated`;
     return is === "impossible" ? `no plan keeps it: values can be ${duration(plan.window)} apart` : "not known yet";

@@ -23,7 +23,7 @@ class Why {
         const ends = chosen === null || chosen.group > 0 ? [] : [chosen.from, chosen.to].filter((end) => end !== undefined);
         const rows = moment?.text ? JSON.parse(moment.text).interval.processes : [];
         const found = ends.map((end) => rows.find((row) => app.moments.names.numbers.get(row.key) === end)).filter((row) => row?.pid);
-        return [...found.map((row) => ({pid: row.pid, name: row.name})), {name: "all requests, or the command"}];
+        return [...found.map((row) => ({pid: row.pid, name: row.name})), {name: "all processes"}];
     }
 
     update() {

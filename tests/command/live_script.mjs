@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: MIT
+// live_script.mjs SCRIPTS: functions of the page of dpm live that need no page: snapshots become moments, what they lack is not made up,
+// groups, names, where boxes stand, words about views. Prints "ok NAME" for each case in which nothing is wrong.
+import assert from "node:assert/strict";
+import fs from "node:fs";
+
+const scripts = process.argv[2];
+const files = ["page/drawing.js", "live/live_moments.js", "live/live_spots.js", "live/live_strips.js", "live/live_page.js"];
+const text = files.map((file) => fs.readFileSync(`${scripts}/${file}`, "utf8")).join("\n").replace(/^new App\(\);$/m, "");
+const page = new Function("document", `${text}; return {Moments, Places, Strips, App, shortName, metrics, metricText, metricOf, arcFields, nodeFields, correctText, withinText, spotsMost};`)(
+    {getElementById: () => ({namespaceURI: ""})});
+const {App, Moments, Places, arcFields, nodeFields} = page;
+
+/* ---- snapshots, as dpm live sends them ---- */
+
+const sums = (messages, bytes = 10 * messages) => ({messages, bytes});
+
+function processRow(key, name, more = {}) {
+    return {key, name, program: name, program_key: `p ${name}`, container: "c", container_key: "c c", machine: "vm", machine_key: "m vm", pid: 1, cpu_ns: 5e8, sent: sums(0), queue: sums(0),
+        queue_delay_ns: 0, requests: {count: 0, p50_ns: null, p99_ns: null}, living: 1, so_far: {sent: sums(0)}, waits_for: null, is_silent: false, ...more};
+}
+
+function ends(from, to) {
+    const side = (name, one) => one.key === undefined ? {[name]: one, [`${name}_key`]: `k ${one}`}
+        : {[name]: one.name, [`${name}_key`]: one.key, [`${name}_program`]: one.program, [`${name}_program_key`]: one.program_key, [`${name}_container`]: one.container,
+            [`${name}_container_key`]: one.container_key, [`${name}_machine`]: one.machine, [`${name}_machine_key`]: one.machine_key};
+    return {...side("from", from), ...side("to", to)};
+}
+
+function pairRow(from, to, messages) {
+    return {...ends(from, to), sent: sums(messages), so_far: {sent: sums(messages)}, queue_delay_ns: 0, receiver_wait_ns: 0};
+}
+
+function connectionRow(from, to, requests, p99_ns) {
+    return {...ends(from, to), kind: "tcp", address: "*:80", queue: sums(3), requests: {count: requests, p50_ns: p99_ns, p99_ns}};
+}
+
+let wall = 0;
+function snapshot(number, rows, more = {}) {
+    wall += 1e9;
+    return JSON.stringify({time: {number, elapsed_ns: number * 1e9, wall_ns: wall, last: false}, interval: {length_ns: 1e9, records: 0, events: 0, lost_so_far: 0, recorder_cpu_ns: 0, reader_cpu_ns: 0,
+        machine_states: [], processes: [], pairs: [], connections: [], programs: [], containers: [], machines: [], ...rows}, ...more});
+}
+
+function named(moments, map, name) {
+    return [...map].find(([key]) => moments.names.list[key] === name)?.[1];
+}
+
+function arc(moments, moment, group, from, to) {
+    return [...moments.arcs(moment, group).values()].find((one) => moments.names.list[one.from] === from && moments.names.list[one.to] === to)?.values;
+}
+
+const at = (fields, values, field) => values[fields.indexOf(field)];
+
+/* ---- cases ---- */
+
+const cases = {
+    "rows of the same name but other keys stay apart, also in groups"() {
+        const moments = new Moments();
+        const one = processRow("1", "worker[1]", {program: "worker", program_key: "a"}), other = processRow("2", "worker[1]", {program: "worker", program_key: "b"});
+        const client = processRow("3", "client[3]");
+        const [, moment] = moments.add(1, snapshot(1, {processes: [one, other, client], pairs: [pairRow(client, one, 5), pairRow(client, other, 7)],
+            programs: [{...one, name: "worker", key: "a"}, {...other, name: "worker", key: "b"}]}));
+        assert.equal(moments.nodes(moment, 0).size, 3);
+        assert.equal(moments.nodes(moment, 1).size, 2);
+        for (const group of [0, 1])
+            assert.deepEqual([...moments.arcs(moment, group).values()].map((arcs) => at(arcFields, arcs.values, "sent")).sort(), [5, 7]);
+        assert.deepEqual([...moments.arcs(moment, 3).values()].map((arcs) => at(arcFields, arcs.values, "sent")), [12]);
+    },
+
+    "a key keeps its place when its name changes"() {
+        const moments = new Moments();
+        moments.add(1, snapshot(1, {processes: [processRow("1", "redis-server[12]")]}));
+        const [, moment] = moments.add(2, snapshot(2, {processes: [processRow("1", "redis-server *:6379[12]")]}));
+        assert.deepEqual([...moments.nodes(moment, 0).keys()].map((name) => moments.names.list[name]), ["redis-server *:6379[12]"]);
+    },
+
+    "connections have no messages of their own; a quantile of groups is the greatest"() {
+        const moments = new Moments();
+        const [a, b, server] = [processRow("1", "a[1]", {program: "app", program_key: "x"}), processRow("2", "a[2]", {program: "app", program_key: "x"}), processRow("3", "s[3]")];
+        const [, moment] = moments.add(1, snapshot(1, {processes: [a, b, server], connections: [connectionRow(a, server, 10, 5e6), connectionRow(b, server, 20, 9e6)]}));
+        const values = arc(moments, moment, 1, "app", "s[3]");
+        assert.ok(Number.isNaN(at(arcFields, values, "sent")));
+        assert.equal(at(arcFields, values, "requests"), 30);
+        assert.equal(at(arcFields, values, "p99"), 9e6);
+        assert.equal(at(arcFields, values, "queue"), 6);
+    },
+
+    "requests of unmonitored clients belong to the only peer, if it is the only one"() {
+        const server = processRow("1", "nginx[1]");
+        const requests = (pairs, more = {}) => {
+            const moments = new Moments();
+            const [, moment] = moments.add(1, snapshot(1, {processes: [server], pairs, connections: [connectionRow("unknown", server, 40, 2e6)], ...more}));
+            return ["10.0.0.7:*", "10.0.0.8:*", "unmonitored peers"].map((from) => at(arcFields, arc(moments, moment, 0, from, "nginx[1]") ?? [], "requests"));
+        };
+        assert.deepEqual(requests([pairRow("10.0.0.7:*", server, 40)]), [40, undefined, undefined]);
+        assert.deepEqual(requests([pairRow("10.0.0.7:*", server, 40), pairRow("10.0.0.8:*", server, 1)]), [NaN, NaN, 40]);
+        assert.deepEqual(requests([]), [undefined, undefined, 40]);
+        const left = {...pairRow(server, server, 1), rows: 3};
+        assert.deepEqual(requests([pairRow("10.0.0.7:*", server, 40)], {other_pairs: left}), [NaN, undefined, 40]);
+    },
+
+    "sums of groups are at least so much when pairs are left out"() {
+        const moments = new Moments();
+        const [a, b] = [processRow("1", "a[1]"), processRow("2", "b[2]")];
+        const [, moment] = moments.add(1, snapshot(1, {processes: [a, b], pairs: [pairRow(a, b, 4)], other_pairs: {...pairRow(a, b, 9), rows: 2}}));
+        const says = (key, group, isChange = false) => App.prototype.arcText.call({moment, group, isChange, metric: page.metrics.find((one) => one.key === key),
+            text: App.prototype.text}, 4);
+        assert.equal(says("sent", 1), "≥ 4/s");
+        assert.equal(says("sent", 0), "4/s");
+        assert.equal(says("sent", 1, true), "+4/s in 1 s");
+        assert.equal(says("p99", 1), "4 ns");
+    },
+
+    "600 moments are kept, and texts as far as they fit"() {
+        const moments = new Moments();
+        for (let number = 1; number <= 605; number++)
+            moments.add(number, snapshot(number, {processes: [processRow("1", "a[1]")]}));
+        assert.equal(moments.list.length, 600);
+        assert.equal(moments.list[0].number, 6);
+        moments.textSize += 64 * 1024 * 1024 - 1; // as if they had been longer
+        moments.add(606, snapshot(606, {processes: [processRow("1", "a[1]")]}));
+        assert.equal(moments.list[0].text, null);
+        assert.notEqual(moments.list.at(-1).text, null);
+        assert.equal(at(nodeFields, named(moments, moments.nodes(moments.list[0], 0), "a[1]"), "cpu"), 5e8);
+    },
+
+    "a moment that was held and is no longer kept is said to be lost"() {
+        const moments = new Moments();
+        moments.add(1, snapshot(1, {}));
+        const held = moments.list[0];
+        for (let number = 2; number <= 601; number++)
+            moments.add(number, snapshot(number, {}));
+        const update = {update() {}};
+        const app = {moments, held, isHeldLost: false, spots: update, curves: update, strips: update, matrix: update, details: update, why: update, sayState() {}, sayHidden() {}};
+        App.prototype.drawNow.call(app);
+        assert.equal(app.isHeldLost, true);
+        assert.equal(app.held.number, 2);
+        App.prototype.drawNow.call(app);
+        assert.equal(app.held.number, 2);
+    },
+
+    "names lose their middle, not their numbers"() {
+        assert.equal(page.shortName("redis-server[12]", 21), "redis-server[12]");
+        assert.equal(page.shortName("postgres: checkpointer[4711]@db1", 21), "postgres: …[4711]@db1");
+        assert.equal(page.shortName("python3 back_...17920[4711]", 21), "python3 back_…[4711]");
+        assert.equal(page.shortName("x".repeat(40), 21).length, 21);
+    },
+
+    "boxes that are quiet give their places away, and only they"() {
+        const places = new Places();
+        places.add([1, 2, 3], new Set(["1 2", "2 3"]), 1);
+        places.add([4], new Set(["4 1"]), 2);
+        const where = (name) => [places.at.get(name)?.tier, places.at.get(name)?.row];
+        assert.deepEqual([4, 1, 2, 3].map((name) => where(name)[0]), [-1, 0, 1, 2]);
+        places.at.get(2).busy = 70;
+        assert.deepEqual(places.release(4, 61, (name) => name === 3), [1]);
+        assert.deepEqual([where(2), where(3)], [[1, 0], [2, 0]]);
+        places.add([5], new Set(["5 2"]), 71);
+        assert.deepEqual(where(5), [0, 0]);
+    },
+
+    "whether a view's promises are kept is said as it is known"() {
+        const correct = (is, delay) => page.correctText({correct_is: is, correct: 25e6, delay, plan: {window: 9e9}});
+        assert.equal(correct("kept", 2e6), "kept: values were at most 2.00 ms old when they were evaluated");
+        assert.equal(correct("kept", 430e6), "kept: only values of the same moment were compared, at most 430 ms after it");
+        assert.match(correct("doubtful", 430e6), /^perhaps not kept: a value was 430 ms old/);
+        assert.match(correct("impossible", 0), /can be 9.00 s apart$/);
+        assert.equal(correct(undefined, 0), "not known yet");
+        const within = (of) => page.withinText({receiver: "command 'x'", notifications: {queued: 0, sent: 0, late: 0, latest: 0, dropped: 0, ...of}});
+        assert.equal(within({}), "none sent yet; to command 'x'");
+        assert.equal(within({sent: 22, late: 5, latest: 67e6, dropped: 1}), "5 of 22 late, by up to 67.0 ms, 1 dropped; to command 'x'");
+    },
+
+    "what happened between changes that are no longer kept is unknown"() {
+        const rows = (strips) => [...strips.rows.values()].map((row) => row.segments.map(({at: time, state}) => [time, state]));
+        const monitor = (time, more) => ({monitor: "7", time, missed: 0, changes: [], machines: [], lost: 0, views: [{view: "V", rows_left_out: 0, rows_quiet: 0,
+            rows: [{state: "active", since: 10, times: 1, values: {size: 17}}]}], ...more});
+        const strips = new page.Strips({}, {addEventListener() {}});
+        strips.take([monitor(20)], {wall: 20});
+        assert.deepEqual(rows(strips), [[[10, "active"]]]);
+        strips.take([monitor(40, {missed: 5, changes: [{time: 35, view: "V", change: "active", values: {size: 20}}]})], {wall: 40});
+        assert.deepEqual(rows(strips), [[[10, "active"], [20, "unknown"], [35, "active"]]]);
+        strips.take([monitor(40, {unanswered: "the monitor has ended"})], {wall: 60});
+        assert.deepEqual(rows(strips)[0].at(-1), [40, "unknown"]);
+        strips.take([], {wall: 80});
+        assert.deepEqual(rows(strips)[0].at(-1), [80, "gone"]);
+    },
+
+    "the load of a machine is the latest that is known, of ten seconds"() {
+        const list = [0.5, null, null].map((share, i) => ({time: i * 4e9, whole: {machines: [{name: "vm", cpu_share: share}]}}));
+        list.push({time: 12e9, whole: {machines: [{name: "vm", cpu_share: null}, {name: "new", cpu_share: null}]}});
+        const says = (moment, index) => App.prototype.machineLoad.call({moments: {list}, moment}, index);
+        assert.equal(says(list[2], 0), ": CPUs 50%");
+        assert.equal(says(list[3], 0), "");
+        assert.equal(says(list[3], 1), "");
+    },
+};
+
+for (const [name, run] of Object.entries(cases))
+    try {
+        run();
+        console.log(`ok ${name}`);
+    } catch (error) {
+        console.log(`wrong: ${name}: ${error.stack}`);
+    }
