@@ -116,16 +116,16 @@ class Moments {
         return {names: Int32Array.from(all.keys()), values: Float64Array.from([...all.values()].flat())};
     }
 
-    /* Connections of unmonitored clients are one row for each server, without their names. If only one such peer exchanges messages with
-     * the server, they are its connections: {server: peer}. */
+    /* Connections of unmonitored clients are one row for each server, without their names. If only one unmonitored peer sends to the
+     * server, they are its connections: {server: peer}; undefined: there are several, or it has no name. */
     onlyClients(interval) {
         const all = new Map();
         if (interval.other_pairs)
             return all;
         for (const row of interval.pairs)
-            if (row.from_program === undefined && row.from !== "unknown" && row.to_program !== undefined) {
+            if (row.from_program === undefined && row.to_program !== undefined) {
                 const to = this.end(row, "to");
-                all.set(to, all.has(to) ? undefined : this.end(row, "from"));
+                all.set(to, all.has(to) || row.from === "unknown" ? undefined : this.end(row, "from"));
             }
         return all;
     }
