@@ -490,6 +490,27 @@ jq: .requests | near(.spent_on_ns.timer; 80e6) and .spent_on_ns.lock == 0 and
 $ dpm report trace
 first: back[300] slept until a timer ended
 
+== ... or for which it creates a thread
+| front      RECEIVE o==o creates ...... futex: waits for its end ......o=SEND
+| worker                o==== sleeps 50 ms ====o ends
+process front pid 200
+process client pid 400
+tcp c: client > front
+client connects c
+front accepts c
+client computes 1ms
+client sends 10 on c
+front receives on c
+front computes 1ms
+thread worker of front created by front
+worker sleeps 50ms in clock_nanosleep
+front sleeps in futex until worker
+front computes 1ms
+front sends 40 on c
+client receives on c
+$ dpm why --json trace
+jq: .requests.spent_on_ns | near(.timer; 50e6) and .lock == 0
+
 == ... but a thread that was woken before the request came works for another one
 | front     wakes fetcher | RECEIVE o ... futex: until fetcher is done ...o=SEND
 process front pid 200

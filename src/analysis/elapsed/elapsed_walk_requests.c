@@ -120,8 +120,8 @@ static bool has_request(const struct walk *walk, const struct interval *interval
            interval_at(walk->analysis, walk->received[walk->depth - 1])->thread == interval->thread;
 }
 
-/* Whether the thread has woken, with the request in hand, the one that has ended its wait: that one works for the request,
- * whatever it waits for meanwhile.
+/* Whether the thread has woken or created, with the request in hand, the one that has ended its wait: that one works for the
+ * request, whatever it waits for meanwhile.
  *
  *      client's thread   RECEIVE o==o wakes ....... waits ....... o=====o SEND
  *      one of a pool      waits ...'-o===== works =====o wakes ---'
@@ -137,8 +137,11 @@ static bool is_handed_over(const struct walk *walk, const struct interval *inter
         const struct interval *other = interval_at(walk->analysis, at);
         if (other->end < received || other->serves)
             return false;
-        const struct interval *woke = interval_at(walk->analysis, other->source);
-        if (waits_for_condition(walk, other) && woke->thread == interval->thread)
+        const struct interval *woke =
+            other->source != 0 && (other->previous == 0 || waits_for_condition(walk, other))
+                ? interval_at(walk->analysis, other->source)
+                : NULL;
+        if (woke != NULL && woke->thread == interval->thread)
             return woke->end >= received && woke->end <= elapsed_wait_began(interval);
         at = other->previous;
     }
