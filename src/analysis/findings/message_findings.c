@@ -86,13 +86,20 @@ static bool has_others_messages(const struct communication *communication, uint3
     return false;
 }
 
+/* A mean is that of the process's life, which may be a moment. */
+static bool waits_matter(const struct communication *communication, uint32_t process)
+{
+    return (double)communication->processes[process].queue.wait >
+           FINDING_SMALL * (double)communication->duration;
+}
+
 static int find_queue(const struct communication *communication, struct findings *findings)
 {
     uint32_t longest = NO_PROCESS;
     double mean = 0;
 
     for (uint32_t i = 0; i < communication->process_count; i++)
-        if (queue_mean(&communication->processes[i]) > mean &&
+        if (queue_mean(&communication->processes[i]) > mean && waits_matter(communication, i) &&
             has_others_messages(communication, i)) {
             longest = i;
             mean = queue_mean(&communication->processes[i]);
