@@ -237,7 +237,7 @@ at 4s SCHEDULE stream=one runnable=5000000 voluntary=3 involuntary=1
 at 4s SCHEDULE stream=two runnable=6000000 voluntary=4 involuntary=1
 ends at 4s+1ms
 $ dpm report trace
-first: Asleep 2 threads of one[200], two[201] did not run for 4.00 s: each waits for something that began before the recording and did not end.
+first: Asleep 2 threads of one[200], two[201] did not run for 4.00 s: what they wait for did not come. That is an idle server, or a deadlock:
 $ dpm report --json trace
 jq: .findings[0] | .kind == "asleep" and (.processes | length) == 2
 

@@ -165,9 +165,9 @@ static void say_asleep(const struct report *report, const struct finding *findin
     show_counted(finding->asleep.threads, "thread", threads);
     show_duration(report->communication->duration, time);
     say(content, "Asleep",
-        "%s of %s did not run for %s: %s something that began before the recording and did not "
-        "end. /proc/PID/task/TID/syscall shows the call, gdb -p PID where it stands.",
-        threads, names, time, one ? "it waits for" : "each waits for");
+        "%s of %s did not run for %s: what %s for did not come. That is an idle server, or a "
+        "deadlock: /proc/PID/task/TID/syscall shows the call, gdb -p PID where it stands.",
+        threads, names, time, one ? "it waits" : "they wait");
 }
 
 /* ---- parallelism ---- */
