@@ -72,7 +72,7 @@ static int find_cpu_waits(const struct findings_from *from, struct findings *fin
         finding->cpu_wait.process = (uint32_t)(row - communication->processes);
         finding->cpu_wait.first = found == 0;
         finding->cpu_wait.throttled = findings_throttled(communication, row->machine);
-        finding->cpu_wait.is_accounted = account != NULL;
+        finding->cpu_wait.is_accounted = findings_account_matters(from);
         if (account != NULL)
             finding->cpu_wait.saves =
                 findings_share(account->by_kind[ELAPSED_NO_CPU], account->time);
@@ -168,7 +168,8 @@ static bool waits_for_disk(const struct findings_from *from)
 {
     const struct elapsed_account *account = findings_account(from->elapsed);
 
-    return account == NULL /* not known */ || account->by_kind[ELAPSED_DISK] >= account->time / 100;
+    return !findings_account_matters(from) /* not known */ ||
+           account->by_kind[ELAPSED_DISK] >= account->time / 100;
 }
 
 static int find_loads(const struct findings_from *from, uint32_t machine, struct findings *findings)

@@ -275,6 +275,8 @@ struct communication_failure {
     struct histogram times; /* ns, from the call of connect() to its failure */
     /* the time in which at least one of them was in progress; of groups: that of one process of them */
     struct covered covered;
+    uint64_t first,
+        last; /* when the first one was tried, and the last one had failed; of groups: of one process */
 };
 
 struct file_use {
