@@ -11,6 +11,7 @@
 #include "history/arrivals.h"
 #include "history/copies.h"
 #include "history/ends.h"
+#include "history/collectives.h"
 #include "history/file_writers.h"
 #include "history/flows.h"
 #include "history/holding.h"
@@ -124,6 +125,10 @@ static int hand_out(struct history *history, struct stream *stream, struct end *
         arrivals_take(end, record);
     if (stream != NULL)
         result = streams_hand_out(history, stream, record, ret_event);
+    if (result == 0 && stream != NULL && id == EVENT_WAKEUP)
+        result = collectives_hand_out_begin(history, stream, record, ret_event);
+    if (result == 0 && stream != NULL && id == EVENT_BLOCK)
+        result = collectives_hand_out_wait(history, stream, record);
     if (result == 0 && stream != NULL && id == EVENT_WRITE)
         result = file_writers_hand_out_write(history, stream, record, ret_event);
     if (result == 0 && stream != NULL && id == EVENT_READ)
@@ -183,7 +188,8 @@ static int look(struct history *history, struct stream *stream, struct end *end,
         holding_wait_wakeup(history, stream, waker);
         return 0;
     }
-    if (!forced && file_writers_wait(history, stream, record, &waiters)) {
+    if (!forced && (file_writers_wait(history, stream, record, &waiters) ||
+                    collectives_wait(history, stream, record, &waiters))) {
         holding_wait_write(history, stream, waiters);
         return 0;
     }
@@ -339,6 +345,8 @@ static int note_event(struct history *history, struct stream *stream, struct end
         streams_note_schedule(history, number, record);
     if (result == 0 && stream != NULL)
         result = streams_note(history, stream, record);
+    if (result == 0 && stream != NULL && is_of_collective(record))
+        result = collectives_note(history, stream, record);
     if (result == 0 && stream != NULL && is_of_file(record))
         result = file_writers_note(history, stream, record);
     /* a RECEIVE may wait for this SEND, even while the SEND itself is held */
@@ -525,7 +533,8 @@ static bool release_woken(struct history *history)
     if (stream == NULL)
         return false;
     const struct record *record = &holding_first(history, stream)->record;
-    if (!file_writers_give_up(history, stream, record))
+    if (!file_writers_give_up(history, stream, record) &&
+        !collectives_give_up(history, stream, record))
         wakeups_give_up(history, stream, record);
     holding_wake(history, stream);
     return true;

@@ -261,6 +261,7 @@ static void size_maps(struct meter_bpf *kernel, uint32_t kinds)
         {kernel->maps.udp_peers, METER_UDP},    {kernel->maps.inbox, METER_UDP},
         {kernel->maps.accepted, METER_TCP},     {kernel->maps.connectors, METER_TCP},
         {kernel->maps.outcomes, METER_TCP},     {kernel->maps.path_of_inode, UINT32_MAX},
+        {kernel->maps.made_sockets, METER_TCP | METER_UDP | METER_UNIX},
         {kernel->maps.mpi_paths, METER_MPI},    {kernel->maps.mpi_processes, METER_MPI},
         {kernel->maps.mpi_requests, METER_MPI}, {kernel->maps.mpi_communicators, METER_MPI},
     };
@@ -275,6 +276,7 @@ static void choose_mpi(struct meter_bpf *kernel, bool chosen)
 {
     bpf_program__set_autoload(kernel->progs.mpi_begins, chosen);
     bpf_program__set_autoload(kernel->progs.mpi_ends, chosen);
+    bpf_program__set_autoload(kernel->progs.mpi_request_begins, chosen);
     bpf_program__set_autoload(kernel->progs.mpi_making_begins, chosen);
     bpf_program__set_autoload(kernel->progs.mpi_making_ends, chosen);
 }

@@ -31,6 +31,7 @@ void meter_probes_choose(struct meter *meter)
 {
     struct bpf_program *const programs[] = {
         meter->kernel->progs.library_sensor, meter->kernel->progs.mpi_begins,
+        meter->kernel->progs.mpi_request_begins,
         meter->kernel->progs.mpi_ends, meter->kernel->progs.mpi_making_begins,
         meter->kernel->progs.mpi_making_ends};
 
