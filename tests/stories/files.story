@@ -180,6 +180,14 @@ $ dpm stats --by program trace
 says: as ld 3 3 1.86 KiB /w/2.o
 $ dpm report --html page.html trace && grep -o '"file",[01]' page.html | sort | uniq -c
 says: 3 "file",0
+$ dpm why trace
+says: Files that processes of dpm why wrote, and others of these read later (inferred)
+says: 91% as -c 2.c[105] ld[107] 900 B /w/2.o
+never: /w/1.o
+$ dpm path trace
+says: 91% as -c 2.c[105] ld[107] 900 B /w/2.o
+$ dpm path --json trace
+jq: .files == [{from_name: "as", from_pid: 105, to_name: "ld", to_pid: 107, share: .files[0].share, bytes: 900, reads: 1, file: "/w/2.o"}]
 $ dpm why --json trace
 jq: (.spent_on_ns.computing - 110e6 | fabs) < 1e6 and (.spent_on_ns.unknown < 1e3)
 jq: ([.rows[].time_ns] | add) == .elapsed_ns

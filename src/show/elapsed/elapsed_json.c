@@ -181,6 +181,11 @@ static json_t *file_json(const void *context, size_t index)
                      json_text(file->name, ENDPOINT_SIZE));
 }
 
+json_t *elapsed_files_json(const struct elapsed *elapsed)
+{
+    return json_array_of(elapsed, elapsed->file_count, file_json);
+}
+
 json_t *elapsed_json(const struct elapsed *elapsed)
 {
     const struct elapsed_account *run = &elapsed->run;
@@ -193,7 +198,7 @@ json_t *elapsed_json(const struct elapsed *elapsed)
         kinds_json(run), "rows", json_array_of(run, run->row_count, row_json), "holders",
         json_array_of(elapsed, elapsed->holder_count, holder_json), "locks",
         json_array_of(elapsed, elapsed->lock_count, lock_json), "files",
-        json_array_of(elapsed, elapsed->file_count, file_json), "requests",
+        elapsed_files_json(elapsed), "requests",
         requests_json(&elapsed->requests), "waits",
         json_array_of(elapsed, elapsed->wait_count, wait_json));
 }

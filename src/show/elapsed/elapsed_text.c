@@ -147,8 +147,7 @@ static int print_holders(const struct elapsed *elapsed, FILE *file, bool all)
 
 #define FILES_FEW 10u
 
-/* What the account's processes needed of each other, by files. */
-static int print_files(const struct elapsed *elapsed, FILE *file, bool all)
+int elapsed_print_files(const struct elapsed *elapsed, FILE *file, bool all)
 {
     static const struct table_column columns[] = {
         {"SHARE", true}, {"PROCESS", false}, {"READ BY", false}, {"BYTES", true}, {"FILE", false}};
@@ -157,7 +156,7 @@ static int print_files(const struct elapsed *elapsed, FILE *file, bool all)
 
     if (shown == 0)
         return 0;
-    fputs("\nFiles that these processes wrote, and others of them read later (inferred):\n\n", file);
+    fputs("\nFiles that processes of dpm why wrote, and others of these read later (inferred)\n", file);
     int result = table_init(&table, file, columns, ARRAY_SIZE(columns));
     table.whole = all;
     for (size_t i = 0; i < shown && result == 0; i++) {
@@ -211,7 +210,7 @@ static int print_run(const struct elapsed *elapsed, FILE *file, bool all)
     if (result == 0)
         result = print_holders(elapsed, file, all);
     if (result == 0)
-        result = print_files(elapsed, file, all);
+        result = elapsed_print_files(elapsed, file, all);
     FILE *into = folding_begin(&folding, file);
     show_counted(elapsed->run.intervals, "interval", text);
     fprintf(into, "\nIt consists of %s. The parts add up to the elapsed time.\n", text);
