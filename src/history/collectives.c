@@ -63,9 +63,9 @@ struct pending {
 
 struct collectives {
     struct lookup call_keys;
-    struct lookup callers;   /* number_key of a stream -> its index */
-    struct lookup unhanded;  /* record_key of a WAKEUP -> its arrival */
-    struct lookup pending;   /* record_key of a BLOCK -> its index */
+    struct lookup callers;  /* number_key of a stream -> its index */
+    struct lookup unhanded; /* record_key of a WAKEUP -> its arrival */
+    struct lookup pending;  /* record_key of a BLOCK -> its index */
     struct pool arrivals;
     struct pool calls;
     struct pool called;
@@ -248,8 +248,7 @@ static uint32_t what_ended(const struct history *history, const struct stream *s
 static int note_wait(struct history *history, struct stream *stream, const struct record *record)
 {
     struct collectives *collectives = history->collectives;
-    uint32_t found =
-        lookup_find(&collectives->callers, number_key(stream->origin, stream->number));
+    uint32_t found = lookup_find(&collectives->callers, number_key(stream->origin, stream->number));
 
     if (found == LOOKUP_NONE)
         return 0;
@@ -331,11 +330,9 @@ bool collectives_give_up(struct history *history, const struct stream *stream,
     return true;
 }
 
-int collectives_hand_out_begin(struct history *history, const struct stream *stream,
-                               const struct record *record, struct history_event *event)
+static int hand_out_begin(struct history *history, const struct stream *stream,
+                          const struct record *record, struct history_event *event)
 {
-    if (history->collectives == NULL || history->collectives->unhanded.count == 0)
-        return 0;
     uint64_t key = record_key(stream, record);
     uint32_t index = lookup_find(&history->collectives->unhanded, key);
     if (index == LOOKUP_NONE)
@@ -348,8 +345,8 @@ int collectives_hand_out_begin(struct history *history, const struct stream *str
     return result;
 }
 
-int collectives_hand_out_wait(struct history *history, const struct stream *stream,
-                              const struct record *record)
+static int hand_out_wait(struct history *history, const struct stream *stream,
+                         const struct record *record)
 {
     uint32_t index;
     struct pending *block = find_pending(history, stream, record, &index);
@@ -359,12 +356,21 @@ int collectives_hand_out_wait(struct history *history, const struct stream *stre
         return 0;
     const struct arrival *arrival = arrival_at(history->collectives, block->arrival);
     if (arrival->begins.number != NO_NUMBER)
-        result = history_add_edge_from(history, EDGE_COLLECTIVE, arrival->origin, 0,
-                                       &arrival->begins);
+        result =
+            history_add_edge_from(history, EDGE_COLLECTIVE, arrival->origin, 0, &arrival->begins);
     let_go(history, block->arrival);
     lookup_remove(&history->collectives->pending, record_key(stream, record));
     pool_give(&history->collectives->blocks, index);
     return result;
+}
+
+int collectives_hand_out(struct history *history, const struct stream *stream,
+                         const struct record *record, struct history_event *event)
+{
+    if (history->collectives == NULL)
+        return 0;
+    return begins_collective(record) ? hand_out_begin(history, stream, record, event)
+                                     : hand_out_wait(history, stream, record);
 }
 
 void collectives_free(struct collectives *collectives)

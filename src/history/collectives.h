@@ -29,11 +29,9 @@ bool collectives_wait(struct history *history, const struct stream *stream,
 bool collectives_give_up(struct history *history, const struct stream *stream,
                          const struct record *record);
 
-/* Hand out the beginning of a call, at which edges may begin from now on; or a BLOCK, adding its edge. Return 0 or -ENOMEM. */
-int collectives_hand_out_begin(struct history *history, const struct stream *stream,
-                               const struct record *record, struct history_event *event);
-int collectives_hand_out_wait(struct history *history, const struct stream *stream,
-                              const struct record *record);
+/* Hands out the beginning of a call, at which edges may begin from now on; or a BLOCK, adding its edge. Returns 0 or -ENOMEM. */
+int collectives_hand_out(struct history *history, const struct stream *stream,
+                         const struct record *record, struct history_event *event);
 
 void collectives_free(struct collectives *collectives);
 

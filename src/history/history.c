@@ -9,9 +9,9 @@
  * Which of several sources is read: sources.c.
  */
 #include "history/arrivals.h"
+#include "history/collectives.h"
 #include "history/copies.h"
 #include "history/ends.h"
-#include "history/collectives.h"
 #include "history/file_writers.h"
 #include "history/flows.h"
 #include "history/holding.h"
@@ -125,10 +125,8 @@ static int hand_out(struct history *history, struct stream *stream, struct end *
         arrivals_take(end, record);
     if (stream != NULL)
         result = streams_hand_out(history, stream, record, ret_event);
-    if (result == 0 && stream != NULL && id == EVENT_WAKEUP)
-        result = collectives_hand_out_begin(history, stream, record, ret_event);
-    if (result == 0 && stream != NULL && id == EVENT_BLOCK)
-        result = collectives_hand_out_wait(history, stream, record);
+    if (result == 0 && stream != NULL && is_of_collective(record))
+        result = collectives_hand_out(history, stream, record, ret_event);
     if (result == 0 && stream != NULL && id == EVENT_WRITE)
         result = file_writers_hand_out_write(history, stream, record, ret_event);
     if (result == 0 && stream != NULL && id == EVENT_READ)

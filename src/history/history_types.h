@@ -436,8 +436,8 @@ struct history {
     uint64_t value_flags;         /* ... for events of these types (EVENT_FLAG) */
     struct file_writers *writers; /* NULL: no file was used */
     struct collectives *collectives; /* NULL: no collective function of MPI was called */
-    bool finds_rooms;             /* EDGE_ROOM, EDGE_CONNECTION */
-    bool follows_queues;          /* history_follow_queues */
+    bool finds_rooms;                /* EDGE_ROOM, EDGE_CONNECTION */
+    bool follows_queues;             /* history_follow_queues */
     void **whole; /* values of SENDs that have arrived, or are received, with the last event */
     size_t whole_capacity;
     uint32_t whole_count;

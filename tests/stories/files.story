@@ -113,6 +113,23 @@ says: 1 write overlapped a read of the same file, which may have found it.
 $ dpm stats --json trace
 jq: .trace.matching.overlapping_writes == 1 and .inputs[0].doubtful == 2
 
+== a mapping may have changed what another process has written since
+process mapper
+process writer
+process reader
+mapper writes 100 to /f mapped
+writer idles 1ms
+writer writes 50 to /f
+writer writes 50 to /f at 200
+reader idles 2ms
+reader reads 50 of /f
+reader reads 50 of /f at 200
+$ dpm dump --matched --type read trace
+says: 50 bytes, offset 0, in 0 ns <- WRITE 1 of writer[101], 50 bytes, file, in doubt
+says: 50 bytes, offset 200, in 0 ns <- WRITE 2 of writer[101], 50 bytes, file
+$ dpm stats --json trace
+jq: .trace.matching.files == 2 and .trace.matching.doubtful_files == 1
+
 == a writer that is held back, as its message has no SEND yet, is waited for
 | client  SEND |-------------------------------| recorded here
 | server        RECEIVE, WRITE

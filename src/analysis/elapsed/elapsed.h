@@ -213,9 +213,9 @@ struct elapsed_item {
 /* A process of a run's account has read what another one of it had written to a file: it needed what that one did. Inferred
  * (EDGE_FILE). */
 struct elapsed_file {
-    struct elapsed_row from, to; /* names only */
-    uint64_t time;               /* ns of the account that `from` has */
-    uint64_t bytes, reads;       /* of all its files */
+    struct elapsed_row from, to;  /* names only */
+    uint64_t time;                /* ns of the account that `from` has */
+    uint64_t bytes, reads;        /* of all its files */
     char name[ENDPOINT_SIZE + 1]; /* of the one with most bytes */
 };
 

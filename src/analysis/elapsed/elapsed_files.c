@@ -88,9 +88,8 @@ int elapsed_note_inputs(struct elapsed_analysis *analysis, const struct history_
 {
     const struct elapsed_thread *reader =
         elapsed_find_thread(analysis, event->event.origin, event->event.header->stream);
-    uint32_t to = reader == NULL || reader->latest == 0
-                      ? 0
-                      : interval_at(analysis, reader->latest)->computes;
+    uint32_t to =
+        reader == NULL || reader->latest == 0 ? 0 : interval_at(analysis, reader->latest)->computes;
 
     for (uint32_t i = 0; i < event->edge_count && to != 0; i++) {
         const struct history_edge *edge = &event->edges[i];

@@ -201,9 +201,7 @@ static __always_inline void begin_listening(struct stream *stream, struct sock *
     }
     listener->role = PATH_ROLE_LISTENS;
     connection_facts(&facts, sk);
-    if (!write_path(listener, &facts, NULL, 0,
-                    made_or_new_number(&facts, &made)) ||
-        made)
+    if (!write_path(listener, &facts, NULL, 0, made_or_new_number(&facts, &made)) || made)
         return;
     *message = (struct message){.path = listener->number};
     write_message(stream, EVENT_CREATEPATH, message);

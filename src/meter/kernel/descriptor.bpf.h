@@ -117,8 +117,7 @@ static __noinline uint32_t make_path_at(struct stream *stream, struct sock *sk, 
     bool made;
 
     fill_facts_at(scratch, sk, inode);
-    *message = (struct message){
-        .path = made_or_new_number(&scratch->facts, &made)};
+    *message = (struct message){.path = made_or_new_number(&scratch->facts, &made)};
     number = claim_inode(inode, message->path, true);
     if (number != message->path)
         return number; /* another stream was quicker */

@@ -71,8 +71,7 @@ static __always_inline int making_call_ended(struct stream *stream, uint32_t cal
 {
     if (stream == NULL || result < 0)
         return 0;
-    return call == CALL_SOCKET ? socket_made(stream, result)
-                               : sockets_made(stream, registers->r10);
+    return call == CALL_SOCKET ? socket_made(stream, result) : sockets_made(stream, registers->r10);
 }
 
 #endif

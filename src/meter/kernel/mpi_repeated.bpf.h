@@ -167,8 +167,7 @@ int mpi_request_begins(struct pt_regs *registers)
     barrier_var(second);
     if (look.stream == NULL || silent(look.stream))
         return 0;
-    call = look.call =
-        bpf_task_storage_get(&mpi_calls, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+    call = look.call = bpf_task_storage_get(&mpi_calls, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
     if (call == NULL)
         return 0;
     call->path.process = look.key.process = mpi_key_of(task);

@@ -54,6 +54,12 @@ int BPF_PROG(sys_exit, struct pt_regs *registers, int64_t result)
             write_user(stream, task);
         return 0;
     }
+    if (call == CALL_PROCESS_VM_READV || call == CALL_PROCESS_VM_WRITEV) {
+        stream = result <= 0 ? NULL : running_stored_stream(task, has);
+        if (stream != NULL && !silent(stream))
+            __sync_fetch_and_or(&unmetered, 1u << UNMETERED_PROCESS_VM);
+        return 0;
+    }
     if (makes_sockets(call))
         return making_call_ended(running_stored_stream(task, has), call, registers, result);
     if (is_connection_call(call))

@@ -255,15 +255,23 @@ static void size_maps(struct meter_bpf *kernel, uint32_t kinds)
         struct bpf_map *map;
         uint32_t kinds;
     } sized[] = {
-        {kernel->maps.pairs, METER_UNIX},       {kernel->maps.incoming, METER_UNIX},
-        {kernel->maps.pipes, METER_PIPE},       {kernel->maps.udp_paths, METER_UDP},
-        {kernel->maps.files, METER_FILE},       {kernel->maps.queues, METER_MQ},
-        {kernel->maps.udp_peers, METER_UDP},    {kernel->maps.inbox, METER_UDP},
-        {kernel->maps.accepted, METER_TCP},     {kernel->maps.connectors, METER_TCP},
-        {kernel->maps.outcomes, METER_TCP},     {kernel->maps.path_of_inode, UINT32_MAX},
+        {kernel->maps.pairs, METER_UNIX},
+        {kernel->maps.incoming, METER_UNIX},
+        {kernel->maps.pipes, METER_PIPE},
+        {kernel->maps.udp_paths, METER_UDP},
+        {kernel->maps.files, METER_FILE},
+        {kernel->maps.queues, METER_MQ},
+        {kernel->maps.udp_peers, METER_UDP},
+        {kernel->maps.inbox, METER_UDP},
+        {kernel->maps.accepted, METER_TCP},
+        {kernel->maps.connectors, METER_TCP},
+        {kernel->maps.outcomes, METER_TCP},
+        {kernel->maps.path_of_inode, UINT32_MAX},
         {kernel->maps.made_sockets, METER_TCP | METER_UDP | METER_UNIX},
-        {kernel->maps.mpi_paths, METER_MPI},    {kernel->maps.mpi_processes, METER_MPI},
-        {kernel->maps.mpi_requests, METER_MPI}, {kernel->maps.mpi_communicators, METER_MPI},
+        {kernel->maps.mpi_paths, METER_MPI},
+        {kernel->maps.mpi_processes, METER_MPI},
+        {kernel->maps.mpi_requests, METER_MPI},
+        {kernel->maps.mpi_communicators, METER_MPI},
     };
     const uint32_t entries = table_entries();
 

@@ -198,8 +198,7 @@ json_t *elapsed_json(const struct elapsed *elapsed)
         kinds_json(run), "rows", json_array_of(run, run->row_count, row_json), "holders",
         json_array_of(elapsed, elapsed->holder_count, holder_json), "locks",
         json_array_of(elapsed, elapsed->lock_count, lock_json), "files",
-        elapsed_files_json(elapsed), "requests",
-        requests_json(&elapsed->requests), "waits",
+        elapsed_files_json(elapsed), "requests", requests_json(&elapsed->requests), "waits",
         json_array_of(elapsed, elapsed->wait_count, wait_json));
 }
 

@@ -156,7 +156,8 @@ int elapsed_print_files(const struct elapsed *elapsed, FILE *file, bool all)
 
     if (shown == 0)
         return 0;
-    fputs("\nFiles that processes of dpm why wrote, and others of these read later (inferred)\n", file);
+    fputs("\nFiles that processes of dpm why wrote, and others of these read later (inferred)\n",
+          file);
     int result = table_init(&table, file, columns, ARRAY_SIZE(columns));
     table.whole = all;
     for (size_t i = 0; i < shown && result == 0; i++) {

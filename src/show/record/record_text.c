@@ -186,8 +186,7 @@ static void print_wakeup(const struct record_face *face, const struct event *eve
 
     if (record->wakeup.woken == 0) {
         fprintf(face->file, "collective call %" PRIu32 " of communicator %08" PRIx32,
-                record->wakeup.call,
-                record->wakeup.communicator & ~(uint32_t)COLLECTIVE_PART_MASK);
+                record->wakeup.call, record->wakeup.communicator & ~(uint32_t)COLLECTIVE_PART_MASK);
         return;
     }
     stream_text(face, event->origin, record->wakeup.woken, text);
