@@ -335,7 +335,8 @@ static void print_name(const struct record_face *face, const struct name_record 
 
     show_text(record->name, sizeof(record->name), name);
     if (record->kind == NAME_UNMETERED) {
-        fprintf(face->file, "%s sockets are in use, and not metered", name);
+        fprintf(face->file, "%s%s in use, and not metered", name,
+                record->number == UNMETERED_PROCESS_VM ? " is" : " sockets are");
         return;
     }
     if (record->kind == NAME_SHARED) {
