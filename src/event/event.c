@@ -74,7 +74,11 @@ static const struct event_field exec_fields[] = {
 
 static const struct event_field wakeup_fields[] = {
     U(record, wakeup.woken, "woken", "number of the stream that slept"),
-    U(record, wakeup.waker, "waker", "flag 16: number of the stream that did it after its end"),
+    U(record, wakeup.waker, "waker",
+      "flag 16: number of the stream that did it after its end; woken is 0: size of the "
+      "communicator"),
+    U(record, wakeup.call, "call", "woken is 0: which collective function of MPI it begins"),
+    U(record, wakeup.communicator, "communicator", "... on which communicator, and its part there"),
     END_OF_FIELDS,
 };
 

@@ -136,6 +136,8 @@ enum record_flag {
     RECORD_SAME_CALL = 1024,
     /* SENDCALL: the stream was preempted; it did not wait for buffer space */
     RECORD_PREEMPTED = 256,
+    /* PATH: a socket that was made and is not used yet. Its addresses come with another PATH, if it is used */
+    RECORD_UNUSED = 256,
     /* READ and WRITE: the call has mapped the file, which may be read, or written to, there from now on */
     RECORD_MAPPED = 256,
     /* CREATEPATH of a file: it was emptied when it was opened. WRITE: the file was cut, or extended, to `offset` */
@@ -230,9 +232,13 @@ struct record {
             uint32_t unused[2];
         } exec;
         struct {
-            uint32_t woken; /* number of its STREAM record */
-            uint32_t waker; /* NO_STREAM: the stream that did it after its TERMINATION; else 0 */
-            uint32_t unused[2];
+            uint32_t woken; /* number of its STREAM record; 0: all that wait in `call` */
+            uint32_t
+                waker; /* NO_STREAM: the stream that did it after its TERMINATION; `woken` is 0: members of `communicator`, 0: not known */
+            /* With `woken` 0 the stream begins a collective function of MPI. All members call these in the same order: */
+            uint32_t call; /* this is the n-th one, modulo 2^32 ... */
+            uint32_t
+                communicator; /* ... on this communicator: a hash, not 0, and enum collective_part in the lowest bits */
         } wakeup;
         struct {
             uint32_t status;          /* as in wait(2): exit code << 8, or signal */
@@ -298,6 +304,16 @@ struct record {
 /* In place of a system call. RECEIVECALL with path 0: a call of MPI that waits for any of several messages. BLOCK: it waited for
  * other processes, in the function that is its object; `state` tells how long it spun there. */
 #define MPI_ANY_CALL 0xfffeu
+
+/* What a process does in a collective function of MPI. */
+enum collective_part {
+    COLLECTIVE_ALL = 0,      /* it needs what all others have: MPI_Allreduce, MPI_Barrier ... */
+    COLLECTIVE_GIVES = 1,    /* all others need what it has: the root of MPI_Bcast ... */
+    COLLECTIVE_TAKES = 2,    /* ... and these others */
+    COLLECTIVE_COLLECTS = 3, /* it needs what all others have: the root of MPI_Reduce ... */
+    COLLECTIVE_BRINGS = 4,   /* ... and these others */
+    COLLECTIVE_PART_MASK = 7,
+};
 
 /* `state` of a BLOCK in MPI: us of CPU time that it spun, above bit 0, which is that of an interruptible sleep. */
 static inline __attribute__((always_inline)) uint32_t block_state_of_spinning(uint64_t us)
@@ -511,7 +527,7 @@ enum name_kind {
     NAME_SHARED = 7,
 };
 
-/* Kinds of sockets that are not metered. Their names: unmetered.c. */
+/* Kinds of sockets, and another way to pass data, that are not metered. Their names: unmetered.c. */
 enum unmetered_kind {
     UNMETERED_NONE = 0,
     UNMETERED_MPTCP = 1,
@@ -523,7 +539,8 @@ enum unmetered_kind {
     UNMETERED_VSOCK = 7,
     UNMETERED_NETLINK = 8, /* to the kernel, nearly always */
     UNMETERED_OTHER = 9,
-    UNMETERED_END = 10, /* not a kind */
+    UNMETERED_PROCESS_VM = 10, /* no sockets: process_vm_readv, process_vm_writev */
+    UNMETERED_END = 11,        /* not a kind */
 };
 
 /* What a call waits for that is no path. Its name: */

@@ -139,7 +139,7 @@ static const struct expected_type expected_types[] = {
     {26, "DROPPED", 0, 48, "path 32 4 count 36 4 refused 40 4 "},
     {27, "NETWORK", 0, 48, "path 32 4 retransmitted 36 4 roundTrip 40 4 unacknowledged 44 4 "},
     {28, "COST", 0, 48, "cpu 32 8 wakeups 40 4 hook 44 4 "},
-    {29, "WAKEUP", 1, 48, "woken 32 4 waker 36 4 "},
+    {29, "WAKEUP", 1, 48, "woken 32 4 waker 36 4 call 40 4 communicator 44 4 "},
     {30, "FLAGS", 0, 56, "meterFlags 32 8 kindsLeftOut 40 4 process 44 4 rules 48 4 "},
     {31, "SCHEDULE", 1, 48, "runnable 32 8 voluntary 40 4 involuntary 44 4 "},
     {32, "SIGNAL", 1, 48,
