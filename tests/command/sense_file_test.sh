@@ -36,9 +36,9 @@ stop() {
     return $status
 }
 
-# of_each: how many values each process has reported, in order
+# of_each: how many values each process has reported, the fewest first
 of_each() {
-    jq .pid seen | uniq -c | awk '{ print $1 }' | paste -sd ' '
+    jq .pid seen | sort | uniq -c | awk '{ print $1 }' | sort -n | paste -sd ' '
 }
 
 # ---- brief processes ----
@@ -50,7 +50,7 @@ done
 ./stepping 10 5000 # 50 ms
 ./other 60 0
 check "processes that begin later: sensing ends cleanly" stop
-check_equal "... all steps of all of them, and of the right program only" "60 60 60 60 60 60 60 60 60 60 10" "$(of_each)"
+check_equal "... all steps of all of them, and of the right program only" "10 60 60 60 60 60 60 60 60 60 60" "$(of_each)"
 seq 60 > truth
 check_equal "... with their values, wherever the program is in memory" "$(cat truth)" "$(head -n 60 seen | jq '.values[0]')"
 check_equal "... of another process, too" "$(sed 's/$/0/' truth)" "$(sed -n '541,600p' seen | jq '.values[1]')"
@@ -74,7 +74,7 @@ sense ./stepping stepped:return steps
 ./stepping 20 0 fork 4
 ./stepping 30 0 exec
 check "children, and programs that are executed again: cleanly" stop
-check_equal "... all of their steps" "20 20 20 20 20 60" "$(of_each | tr ' ' '\n' | sort | paste -sd ' ')"
+check_equal "... all of their steps" "20 20 20 20 20 60" "$(of_each)"
 
 # ---- what descends from a process that runs ----
 
@@ -84,14 +84,14 @@ parent=$!
 exec 3> orders
 sense --under $parent ./stepping stepped steps
 ./stepping 7 0
-echo './stepping 5 0; ./stepping 6 0 exec; (./stepping 4 0 &)' >&3
+echo './stepping 5 0; ./stepping 6 0 exec; (./stepping 4 0 & wait)' >&3
 ./stepping 7 0
 exec 3>&-
 wait $parent
 wait_for 60 grep -q 'times at the place' said
 wait "$sensing"
 sensing=
-check_equal "what descends from a process, until that ends" "12 4 5" "$(of_each | tr ' ' '\n' | sort | paste -sd ' ')"
+check_equal "what descends from a process, until that ends" "4 5 12" "$(of_each)"
 check "... what does not is counted" grep -q '14 times in processes that do not count' said
 
 # ---- what is refused ----
