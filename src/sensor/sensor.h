@@ -218,17 +218,26 @@ enum sensor_command {
     SENSOR_NEW_VAL = 1, /* the paper's name */
     SENSOR_ENDED,       /* notice: the process has ended */
     SENSOR_EXECUTED,    /* notice: it executes another program; its sensors make no more records */
-    SENSOR_BEGUN, /* sensors_tell_beginnings: a process, or another program in it, has begun; values[0]: its name */
+    /* sensors_tell_beginnings: a process, or another program in it, has begun; values[0]: its name; [1] and [2]: inode and
+     * device (as in the kernel) of the file that it executes */
+    SENSOR_BEGUN,
 };
 
 struct sensor_record {
     enum sensor_command command;
     uint32_t sensor; /* number; NEW_VAL only */
     uint64_t time;   /* CLOCK_MONOTONIC, ns */
-    pid_t pid, tid;
+    pid_t pid, tid;  /* tid, and pid of a sensor of a file: as the initial PID namespace has them */
     uint32_t value_count; /* NEW_VAL */
     struct sensor_value values[SENSOR_VALUES_MOST];
 };
+
+/* The end of a program is a notice, without a sensor. Returns 0, or a negative errno with a line in `problem`. */
+int sensors_watch(struct sensors *sensors, struct sensor_program *program, struct problem *problem);
+void sensors_unwatch(struct sensors *sensors, struct sensor_program *program);
+
+/* A sensor of a file makes no records of a process that it has met, or makes them again. */
+void sensor_mute(struct sensor *sensor, pid_t pid, bool muted);
 
 /* From now on, each process of this machine that begins, or executes a program, is a record. Returns 0, or a negative errno with
  * a line in `problem`. */

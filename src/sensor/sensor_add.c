@@ -81,6 +81,16 @@ static void forget_program(struct sensors *sensors, const struct sensor_program 
     *watched = sensors->programs[--sensors->program_count];
 }
 
+int sensors_watch(struct sensors *sensors, struct sensor_program *program, struct problem *problem)
+{
+    return note_program(sensors, program, problem);
+}
+
+void sensors_unwatch(struct sensors *sensors, struct sensor_program *program)
+{
+    forget_program(sensors, program);
+}
+
 /* ---- code ---- */
 
 static int compile_values(struct sensor *sensor, const struct sensor_wish *wish,

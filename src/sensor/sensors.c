@@ -174,6 +174,25 @@ int sensors_follow(struct sensors *sensors, pid_t pid, struct problem *problem)
                       : 0;
 }
 
+void sensor_mute(struct sensor *sensor, pid_t pid, bool muted)
+{
+    int map = bpf_map__fd(sensor->sensors->bpf->maps.memories);
+    struct sensor_process process, next;
+    struct sensor_memory memory;
+    int result = bpf_map_get_next_key(map, NULL, &next);
+
+    while (result == 0) {
+        process = next;
+        if (process.sensor == sensor->number && process.pid == (uint32_t)pid &&
+            bpf_map_lookup_elem(map, &process, &memory) == 0 && memory.muted != muted) {
+            memory = (struct sensor_memory){
+                .was_true = SENSOR_UNTOLD, .turn = memory.turn, .muted = muted};
+            bpf_map_update_elem(map, &process, &memory, BPF_EXIST);
+        }
+        result = bpf_map_get_next_key(map, &process, &next);
+    }
+}
+
 uint64_t sensors_not_followed(const struct sensors *sensors)
 {
     return *(const volatile uint64_t *)&sensors->bpf->bss->family_lost;
@@ -247,6 +266,9 @@ static bool make_record(struct sensors *sensors, struct sensor_record *ret_recor
             .command = SENSOR_BEGUN, .time = event->time, .pid = (pid_t)event->pid};
         ret_record->values[0].kind = SENSOR_TEXT;
         memcpy(ret_record->values[0].text, event->values, NAME_BYTES);
+        for (int i = 0; i < 2; i++)
+            ret_record->values[1 + i] = (struct sensor_value){
+                .kind = SENSOR_UNSIGNED, .natural = event->values[SENSOR_BEGINS_FILE + i]};
         return true;
     }
     struct sensor *sensor = event->sensor < SENSORS_MOST ? sensors->list[event->sensor] : NULL;
@@ -256,7 +278,8 @@ static bool make_record(struct sensors *sensors, struct sensor_record *ret_recor
     *ret_record = (struct sensor_record){.command = SENSOR_NEW_VAL,
                                          .sensor = event->sensor,
                                          .time = event->time,
-                                         .pid = (pid_t)event->pid,
+                                         .pid = sensor->program->pid != 0 ? sensor->program->pid
+                                                                          : (pid_t)event->pid,
                                          .tid = (pid_t)event->tid,
                                          .value_count = (uint32_t)sensor->value_count};
     for (size_t i = 0; i < sensor->value_count; i++) {

@@ -105,6 +105,57 @@ fails "--under a process" 2 ".*give its path, as in /proc/$$/exe" "$dpm" view se
 fails "an ordinary user" 1 "./stepping: sensors in all processes that execute a file need root" \
     setpriv --reuid nobody --regid nogroup --clear-groups "$dpm" view sense ./stepping stepped steps
 
+# ---- views ----
+
+# view NAME INSTANCE: a view of the steps of an instance
+view() {
+    cat << VIEW
+ATTRIBUTE DEFINITION FOR OBJECT Stepper
+    steps: steps;
+    AT "stepped";
+END ATTRIBUTE DEF
+VIEW DEF $1 (steps: $2.steps) ACTIVE WHEN $2.steps > 0; END VIEW DEF
+VIEW
+}
+view Each 'Stepper[*]' > each.view
+view Only Stepper > only.view
+ln stepping renamed # the same file, by another name
+
+# values FILE: of each row in order, and how often it was active and inactive
+values() {
+    jq -r 'select(.change) | .row + " " + .change + " " + (.values.steps // "" | tostring)' "$1" | sed 's/^ /only /'
+}
+ten="for i in 1 2 3 4 5 6 7 8 9 10; do ./stepping 60 0; done; ./renamed 60 0; ./other 60 0; sleep 1"
+"$dpm" view --json --object Stepper=./stepping run each.view -- sh -c "$ten" > lines 2> err
+check_equal "a view of all processes: each brief one has all of its values" "$(for i in 1 2 3 4 5 6 7 8 9 10; do seq 60; done)" \
+    "$(values lines | awk '$3 != "inactive" { print $4 }')"
+check_equal "... and has been active and inactive" "10 10" \
+    "$(values lines | awk '{ n[$3]++ } END { print n["active"], n["inactive"] }')"
+check_equal "... none was late, unseen or lost" "0 0 0" "$(jq -r 'select(.end) | .end | "\(.late_starts) \(.unseen) \(.lost)"' lines)"
+"$dpm" view --json --object Stepper=./stepping run only.view -- sh -c "$ten" > lines 2> err
+check_equal "a view of the only process: each in its turn" "$(for i in 1 2 3 4 5 6 7 8 9 10; do seq 60; done)" \
+    "$(values lines | awk '$2 != "inactive" { print $3 }')"
+check_equal "... active and inactive" "10 10" "$(values lines | awk '{ n[$2]++ } END { print n["active"], n["inactive"] }')"
+"$dpm" view --json --object Stepper=./stepping run only.view -- ./stepping 10 5000 > lines 2> err
+check_equal "a command of 50 ms" "$(seq 10)" "$(values lines | awk '$2 != "inactive" { print $3 }')"
+
+# By name, the file is known once a process of it has been found.
+./stepping 1000000 20000 &
+running=$!
+"$dpm" view --json run each.view --object Stepper=stepping > lines 2> err &
+sensing=$!
+wait_for 60 grep -q '"row":"stepping '$running lines
+./stepping 60 0
+./stepping 20 0 fork 4
+./stepping 30 0 exec
+sleep 1
+kill $running
+stop
+grep -v "\"stepping $running\"" lines > others
+# "executes itself again": a new instance
+check_equal "by name, beside one that runs: later ones, children, and what is executed again" "20 20 20 20 20 60 60" \
+    "$(values others | awk '$3 != "inactive" { print $2 }' | sort | uniq -c | awk '{ print $1 }' | sort -n | paste -sd ' ')"
+
 # ---- a database: a process for each connection ----
 
 if ! command -v initdb > /dev/null || ! command -v pgbench > /dev/null; then
@@ -134,4 +185,15 @@ PGUSER=nobody timeout 60 pgbench -n -C -t 100 -f one.sql -h "$scratch/data" -p "
 check "a database with a process for each connection: cleanly" stop
 check_equal "... each statement, of 100 processes" 100 "$(jq 'select(.values[0] == "SELECT 7;") | .pid' seen | sort -u | wc -l)"
 check_equal "... once" 100 "$(jq -r 'select(.values[0] == "SELECT 7;") | .pid' seen | wc -l)"
+cat > asks.view << 'VIEW'
+ATTRIBUTE DEFINITION FOR OBJECT Backend
+    query: (char *)arg1;
+    AT "postgresql:query__start";
+END ATTRIBUTE DEF
+VIEW DEF Asks (query: Backend[*].query) ACTIVE WHEN Backend[*].query = "SELECT 7;"; END VIEW DEF
+VIEW
+"$dpm" view --json --object Backend="$(realpath /proc/$server/exe)" run asks.view -- sh -c \
+    "sleep 1; PGUSER=nobody timeout 60 pgbench -n -C -t 100 -f one.sql -h '$scratch/data' -p $port postgres > bench.out 2>&1; sleep 1" > lines 2> err
+check_equal "... and each makes a view active" "100 of 100" \
+    "$(jq -r 'select(.change == "active") | .row' lines | wc -l) of $(jq -r 'select(.change == "active") | .row' lines | sort -u | wc -l)"
 finish
