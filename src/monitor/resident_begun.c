@@ -119,6 +119,8 @@ void begun_look(struct resident *resident, uint64_t now)
         else if (now < since + BEGUN_FOR)
             resident->begun_list[(resident->begun_first + resident->begun_count++) % BEGUN_MOST] =
                 begun;
+        else
+            resident->unseen += held; /* too many have ended */
     }
 }
 
