@@ -26,6 +26,9 @@ struct steering {
     const char *file;
     bool dry, json, undo;
     uint64_t duration; /* ns; 0: until a signal */
+    const char *trace;  /* that gets what was metered, and the decisions; NULL: none ... */
+    uint64_t max_size;  /* ... bytes, at most */
+    bool unstored;      /* a decision: there was no memory for it */
     struct steer_policy *policy;
     struct steer_machine machine;
     struct steer_members members;
@@ -52,24 +55,42 @@ static int act(void *context, const struct steer_act *act_, const struct steer_s
 
 static void decided(void *context, const struct steer_decision *decision)
 {
-    const struct steering *steering = context;
+    struct steering *steering = context;
+    struct decision_record record;
 
+    steer_record(steering->policy, &steering->machine, decision, &record);
+    steering->unstored |= live_feed_add(&steering->feed, &record.header) < 0;
     steer_print(steering->policy, &steering->machine, decision, steering->json, stdout);
 }
 
-/* "1 change" */
-static const char *changes(size_t count, char text[COUNTED_SIZE])
+#define RESTORED_SIZE (STEER_TEXT_SIZE + 128)
+
+/* "1 change"; "1 change; left alone, since changed by others meanwhile: 2 (nginx[812] ...)" */
+static const char *changes(const struct steer_restored *restored, char text[RESTORED_SIZE])
 {
-    show_counted(count, "change", text);
+    char count[COUNTED_SIZE];
+
+    show_counted(restored->count, "change", count);
+    if (restored->changed == 0)
+        snprintf(text, RESTORED_SIZE, "%s", count);
+    else
+        snprintf(text, RESTORED_SIZE,
+                 "%s; left alone, since it was changed by others meanwhile: %s%s", count,
+                 restored->first_changed, restored->changed > 1 ? " and more" : "");
     return text;
 }
 
-/* In the guardian. */
-static void say_restored(size_t restored)
+static bool is_any(const struct steer_restored *restored)
 {
-    char text[COUNTED_SIZE];
+    return restored->count + restored->changed > 0;
+}
 
-    if (restored > 0)
+/* In the guardian. */
+static void say_restored(const struct steer_restored *restored)
+{
+    char text[RESTORED_SIZE];
+
+    if (is_any(restored))
         command_say("steer was killed: its guardian has restored %s", changes(restored, text));
 }
 
@@ -109,6 +130,8 @@ static int take_slice(struct steering *steering, struct problem *problem)
         result = steer_hands_tend(steering->journal, steering->policy, &steering->members, problem);
     if (result == 0)
         result = steer_add(steering->steer, &slice, problem);
+    if (result == 0 && steering->unstored)
+        result = problem_set(problem, -ENOMEM, "out of memory for a decision's record");
     return result < 0 ? result : command_flush_output(problem);
 }
 
@@ -153,8 +176,11 @@ static void say_line(const char *line, void *context)
 
 static int open_feed(struct steering *steering, struct problem *problem)
 {
-    struct live_feed_options options = {
-        .interval = SLICE, .stop = steering->signals, .say = say_line};
+    struct live_feed_options options = {.interval = SLICE,
+                                        .stop = steering->signals,
+                                        .stored = steering->trace,
+                                        .max_size = steering->max_size,
+                                        .say = say_line};
     int result = steer_members_choose(steering->policy, &steering->choice, problem);
 
     options.acquiring = (struct acquiring){
@@ -166,8 +192,8 @@ static int open_feed(struct steering *steering, struct problem *problem)
 static int begin(struct steering *steering, struct problem *problem)
 {
     const struct steer_calls calls = {steering, act, decided};
-    char text[COUNTED_SIZE];
-    size_t restored = 0;
+    char text[RESTORED_SIZE];
+    struct steer_restored restored = {0};
     int result = steer_policy_read(steering->file, &steering->policy, problem);
 
     if (result == 0)
@@ -177,8 +203,8 @@ static int begin(struct steering *steering, struct problem *problem)
                                      &restored, problem);
     if (result == 0 && !steering->dry && problem->text[0] != '\0')
         command_say("an earlier steer was killed, and not all can be restored: %s", problem->text);
-    if (restored > 0)
-        command_say("an earlier steer was killed: restored %s", changes(restored, text));
+    if (is_any(&restored))
+        command_say("an earlier steer was killed: restored %s", changes(&restored, text));
     if (result == 0 && !steering->dry) {
         result = steering->guardian = steer_guardian_begin(steering->journal, say_restored);
         if (result < 0)
@@ -197,15 +223,15 @@ static int begin(struct steering *steering, struct problem *problem)
 
 static int end(struct steering *steering, int result, struct problem *problem)
 {
-    char text[COUNTED_SIZE];
+    char text[RESTORED_SIZE];
     struct problem why = {""};
-    size_t restored = 0;
+    struct steer_restored restored = {0};
 
     int restoring = steer_journal_end(steering->journal, &restored, &why); /* first of all */
     if (steering->feed.history != NULL || steering->feed.recording.options != NULL)
         live_feed_close(&steering->feed);
-    if (restored > 0)
-        command_say("restored %s", changes(restored, text));
+    if (is_any(&restored))
+        command_say("restored %s", changes(&restored, text));
     if (restoring < 0)
         command_say("not everything is restored: %s; try: dpm steer --undo", why.text);
     steer_free(steering->steer);
@@ -237,13 +263,13 @@ static int steer(struct steering *steering)
 
 static int undo(void)
 {
-    char text[COUNTED_SIZE];
+    char text[RESTORED_SIZE];
     struct problem problem = {""};
-    size_t restored = 0;
+    struct steer_restored restored = {0};
     int result = steer_journal_undo(&restored, &problem);
 
-    if (restored > 0)
-        printf("restored %s\n", changes(restored, text));
+    if (is_any(&restored))
+        printf("restored %s\n", changes(&restored, text));
     else if (result == 0)
         puts("nothing was to be restored");
     return result < 0 ? command_error("%s", problem.text) : EXIT_SUCCESS;
@@ -251,9 +277,16 @@ static int undo(void)
 
 /* ---- options ---- */
 
-enum { OPTION_DRY = OPTION_HELP + 1, OPTION_JSON, OPTION_UNDO, OPTION_DURATION };
+enum { OPTION_DRY = OPTION_HELP + 1, OPTION_JSON, OPTION_UNDO, OPTION_DURATION, OPTION_MAX_SIZE };
+
+#define DEFAULT_MAX_SIZE (1ull << 30)
 
 static const struct command_option steer_options[] = {
+    {"output",
+     'o',
+     {"TRACE", ARGUMENT_TRACE},
+     "store what is metered, and the decisions, in the directory TRACE: the newest"},
+    {"max-size", OPTION_MAX_SIZE, {"N"}, "largest size of the trace, with K, M, G or T (1G)"},
     {"dry-run", OPTION_DRY, {0}, "change nothing: print what it would try first"},
     {"json", OPTION_JSON, {0}, "print each decision as a line of JSON"},
     {"duration", OPTION_DURATION, {"TIME"}, "end after TIME: 10m, 1h"},
@@ -264,6 +297,14 @@ static const struct command_option steer_options[] = {
 static int take_option(int option, struct steering *steering)
 {
     switch (option) {
+    case 'o':
+        steering->trace = optarg;
+        return -1;
+    case OPTION_MAX_SIZE:
+        if (parse_size(optarg, &steering->max_size) == 0 &&
+            steering->max_size >= TRACE_SMALLEST_KEPT)
+            return -1;
+        return command_usage_error("steer", "--max-size '%s': give a size of at least 1M", optarg);
     case OPTION_DRY:
         steering->dry = true;
         return -1;
@@ -286,7 +327,8 @@ static int take_option(int option, struct steering *steering)
 
 static int command_steer(int argc, char **argv)
 {
-    struct steering steering = {.guardian = -1, .signals = -1};
+    struct steering steering = {
+        .guardian = -1, .signals = -1, .max_size = DEFAULT_MAX_SIZE};
     int option, status = -1;
 
     while (status < 0 && (option = command_next_option(&steer_command, argc, argv)) != -1)
@@ -294,7 +336,7 @@ static int command_steer(int argc, char **argv)
     if (status >= 0)
         return status;
     if (steering.undo)
-        return argc == optind ? undo() : command_usage_error("steer", "--undo takes no policy");
+        return argc == optind && steering.trace == NULL ? undo() : command_usage_error("steer", "--undo takes no policy, and no trace");
     if (argc - optind != 1)
         return command_usage_error("steer", "name one file with a policy");
     steering.file = argv[optind];

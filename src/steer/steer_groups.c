@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* steer_groups.c: which processes the groups of a policy have; and CPUs that share a cache. See steer.h. */
 #include "base/process.h"
-#include "steer/steer.h"
+#include "steer/steer_private.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -38,6 +38,15 @@ bool steer_is_spared(pid_t pid)
 
 /* ---- groups ---- */
 
+int word_choose(enum steer_word_kind by, const char *text, struct process_choice *choice,
+                struct problem *problem)
+{
+    return by == STEER_BY_NAME     ? process_choice_name(choice, text, problem)
+           : by == STEER_BY_CGROUP ? process_choice_cgroup(choice, text, problem)
+           : by == STEER_BY_UNIT   ? process_choice_unit(choice, text, problem)
+                                   : process_choice_pid(choice, text, problem);
+}
+
 static int choose(const struct steer_group *group, const char *file, struct process_choice *choice,
                   struct problem *problem)
 {
@@ -46,10 +55,7 @@ static int choose(const struct steer_group *group, const char *file, struct proc
 
     for (size_t i = 0; result == 0 && i < group->word_count; i++) {
         const struct steer_word *word = &group->words[i];
-        result = word->by == STEER_BY_NAME     ? process_choice_name(choice, word->text, &why)
-                 : word->by == STEER_BY_CGROUP ? process_choice_cgroup(choice, word->text, &why)
-                 : word->by == STEER_BY_UNIT   ? process_choice_unit(choice, word->text, &why)
-                                               : process_choice_pid(choice, word->text, &why);
+        result = word_choose(word->by, word->text, choice, &why);
         if (result == 0 && word->by == STEER_BY_PID &&
             steer_is_spared(choice->pids[choice->pid_count - 1]))
             result = problem_set(&why, -EPERM,

@@ -63,7 +63,7 @@ chmod 644 policy
 # ---- what is refused ----
 
 refused "no policy" 2 "name one file with a policy"
-refused "--undo with one" 2 "--undo takes no policy" --undo policy
+refused "--undo with one" 2 "--undo takes no policy, and no trace" --undo policy
 refused "a file that is not there" 1 "nothing.policy: cannot be read" nothing.policy
 sed 's/^goal.*/goal happiness of load/' policy > wrong
 refused "a wrong policy" 1 "wrong:3: 'happiness': give requests/s, received messages/s or latency" wrong
