@@ -6,7 +6,7 @@
  *                                                                                                |
  *      line, line of JSON <--decided--------------------------------------------------------------+--act--> journal, then the act
  */
-#include "command/live/live_feed.h"
+#include "command/live/live_operand.h"
 #include "command/steer_lines.h"
 #include "host/host.h"
 #include "show/show.h"
@@ -25,6 +25,8 @@
 struct steering {
     const char *file;
     bool dry, json, undo;
+    const char *session; /* of several machines, or a folder of traces; NULL: this machine */
+    struct live_operand operand;
     uint64_t duration; /* ns; 0: until a signal */
     const char *trace;  /* that gets what was metered, and the decisions; NULL: none ... */
     uint64_t max_size;  /* ... bytes, at most */
@@ -120,8 +122,11 @@ static int take_slice(struct steering *steering, struct problem *problem)
     const struct live_snapshot *snapshot = live_snapshot(steering->feed.live, 0);
     struct steer_slice slice;
 
+    if (!live_feed_is_current(&steering->feed)) /* what was recorded before we came */
+        return 0;
     steer_slice_make(snapshot, &steering->members, &slice);
-    add_machine(steering, &slice);
+    if (steering->session == NULL)
+        add_machine(steering, &slice);
     int result = steer_members_find(&steering->members, steering->policy, problem);
     if (result == 0 && steering->members.ended != 0)
         result = problem_set(problem, -ESRCH, "group %s: its process has ended",
@@ -181,8 +186,13 @@ static int open_feed(struct steering *steering, struct problem *problem)
                                         .stored = steering->trace,
                                         .max_size = steering->max_size,
                                         .say = say_line};
-    int result = steer_members_choose(steering->policy, &steering->choice, problem);
+    int result = 0;
 
+    if (steering->session != NULL) {
+        live_operand_feed(&steering->operand, &options);
+        return live_feed_open(&steering->feed, &options, problem);
+    }
+    result = steer_members_choose(steering->policy, &steering->choice, problem);
     options.acquiring = (struct acquiring){
         .choice = &steering->choice, .waits = true, .below = BELOW_MASTERS, .say = say_line};
     return result < 0 ? result : live_feed_open(&steering->feed, &options, problem);
@@ -197,7 +207,10 @@ static int begin(struct steering *steering, struct problem *problem)
     int result = steer_policy_read(steering->file, &steering->policy, problem);
 
     if (result == 0)
-        result = steer_members_begin(&steering->members, steering->policy, problem);
+        result = steering->session == NULL
+                     ? steer_members_begin(&steering->members, steering->policy, problem)
+                     : steer_members_of_session(&steering->members, steering->policy,
+                                                steering->session, problem);
     if (result == 0 && !steering->dry)
         result = steer_journal_begin(steering->policy, &steering->members, &steering->journal,
                                      &restored, problem);
@@ -277,7 +290,7 @@ static int undo(void)
 
 /* ---- options ---- */
 
-enum { OPTION_DRY = OPTION_HELP + 1, OPTION_JSON, OPTION_UNDO, OPTION_DURATION, OPTION_MAX_SIZE };
+enum { OPTION_DRY = OPTION_HELP + 1, OPTION_JSON, OPTION_UNDO, OPTION_DURATION, OPTION_MAX_SIZE, OPTION_SESSION };
 
 #define DEFAULT_MAX_SIZE (1ull << 30)
 
@@ -287,6 +300,10 @@ static const struct command_option steer_options[] = {
      {"TRACE", ARGUMENT_TRACE},
      "store what is metered, and the decisions, in the directory TRACE: the newest"},
     {"max-size", OPTION_MAX_SIZE, {"N"}, "largest size of the trace, with K, M, G or T (1G)"},
+    {"session",
+     OPTION_SESSION,
+     {"NAME"},
+     "steer what this session, job or folder of traces records, on several machines"},
     {"dry-run", OPTION_DRY, {0}, "change nothing: print what it would try first"},
     {"json", OPTION_JSON, {0}, "print each decision as a line of JSON"},
     {"duration", OPTION_DURATION, {"TIME"}, "end after TIME: 10m, 1h"},
@@ -299,6 +316,9 @@ static int take_option(int option, struct steering *steering)
     switch (option) {
     case 'o':
         steering->trace = optarg;
+        return -1;
+    case OPTION_SESSION:
+        steering->session = optarg;
         return -1;
     case OPTION_MAX_SIZE:
         if (parse_size(optarg, &steering->max_size) == 0 &&
@@ -340,7 +360,17 @@ static int command_steer(int argc, char **argv)
     if (argc - optind != 1)
         return command_usage_error("steer", "name one file with a policy");
     steering.file = argv[optind];
-    return steer(&steering);
+    if (steering.session != NULL && steering.trace != NULL)
+        return command_usage_error("steer", "-o: what a session records is stored by its filters");
+    if (steering.session != NULL) {
+        char *operands[] = {(char *)steering.session, NULL};
+        status = live_operand_done("steer", 1, operands, 0, &steering.operand);
+        if (status >= 0)
+            return status;
+    }
+    status = steer(&steering);
+    live_operand_free(&steering.operand);
+    return status;
 }
 
 const struct command steer_command = {

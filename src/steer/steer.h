@@ -45,6 +45,7 @@ struct steer_group {
             STEER_WORD_KINDS,
         } by;
         char *text;
+        char *machine; /* BY_NAME, in a session: only there; NULL: on any */
     } * words;
     size_t word_count;
     unsigned line;
@@ -121,12 +122,20 @@ struct steer_members {
     struct steer_member *at; /* by pid */
     size_t count, room;
     size_t ended; /* of a group that was named by pid: its index + 1; 0: none */
+    /* of a session: processes of several machines, by their names in a snapshot ... */
+    const struct steer_policy *policy; /* NULL: those of this machine */
+    const char *session;               /* ... and what was named */
 };
 
 /* Reads which processes groups have. Errors: -ESRCH (no process has this pid) ..., with a line in `problem`. Call
  * steer_members_done in any case. */
 int steer_members_begin(struct steer_members *members, const struct steer_policy *policy,
                         struct problem *problem);
+/* The same in a session, or folder of traces, that has this name. Refuses groups that are chosen otherwise than by name, and acts
+ * that no command does. */
+int steer_members_of_session(struct steer_members *members, const struct steer_policy *policy,
+                             const char *session, struct problem *problem);
+
 /* Again. */
 int steer_members_find(struct steer_members *members, const struct steer_policy *policy,
                        struct problem *problem);
@@ -168,7 +177,7 @@ struct steer_slice {
     struct steer_talk talk[STEER_GROUPS_MOST][STEER_GROUPS_MOST];
 };
 
-/* The interval of a snapshot, which must be the latest. `cpus` and `busy` stay 0. */
+/* The interval of a snapshot, which must be the latest. `cpus` and `busy` stay 0, except in a session. */
 void steer_slice_make(const struct live_snapshot *snapshot, const struct steer_members *members,
                       struct steer_slice *ret_slice);
 

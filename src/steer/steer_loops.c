@@ -196,8 +196,15 @@ static int check_running(const struct looking *looking, const char *text, size_t
     int pid = (int)json_integer_value(json_object_get(head, "pid"));
     struct intern pids = {0};
     char shown[PROCESS_SHOWN_SIZE];
+    const char *session = json_string_value(json_object_get(head, "session"));
+    const char *ours = looking->members == NULL ? NULL : looking->members->session;
     int result =
-        looking->members == NULL
+        ours != NULL && session != NULL && strcmp(ours, session) == 0
+            ? problem_set(looking->problem, -EBUSY,
+                          "%.200s is steered by dpm[%d] already, by %.200s: two loops would "
+                          "disturb each other",
+                          ours, pid, policy == NULL ? "?" : policy)
+        : looking->members == NULL
             ? problem_set(looking->problem, -EBUSY,
                           "dpm[%d] still steers, by %.200s: end it, and it restores everything",
                           pid, policy == NULL ? "?" : policy)
@@ -312,26 +319,27 @@ static int look_at_all(struct looking *looking)
 /* ---- a loop's own ---- */
 
 static int put_head(struct steer_journal *journal, const struct steer_policy *policy,
-                    struct problem *problem)
+                    const char *session, struct problem *problem)
 {
     json_t *groups = json_array();
     char boot[BOOT_SIZE];
 
     read_boot(boot);
-    for (size_t i = 0; i < policy->group_count; i++)
+    for (size_t i = 0; session == NULL && i < policy->group_count; i++)
         for (size_t j = 0; j < policy->groups[i].word_count; j++) {
             const struct steer_word *word = &policy->groups[i].words[j];
             json_array_append_new(groups, json_sprintf("%s %s", steer_word_names[word->by], word->text));
         }
     return journal_put(journal,
-                    json_pack("{s:s, s:s, s:i, s:I, s:o}", "policy", policy->file, "boot", boot,
-                              "pid", (int)getpid(), "start", (json_int_t)process_started(getpid()),
-                              "groups", groups),
+                    json_pack("{s:s, s:s, s:i, s:I, s:o, s:s?}", "policy", policy->file, "boot",
+                              boot, "pid", (int)getpid(), "start",
+                              (json_int_t)process_started(getpid()), "groups", groups, "session",
+                              session),
                     problem);
 }
 
 static int make_journal(int folder, const char *path, const struct steer_policy *policy,
-                        struct steer_journal **ret_journal, struct problem *problem)
+                        const char *session, struct steer_journal **ret_journal, struct problem *problem)
 {
     struct steer_journal *journal = calloc(1, sizeof(*journal));
     char name[64];
@@ -346,7 +354,7 @@ static int make_journal(int folder, const char *path, const struct steer_policy 
     int result = journal->file < 0 || flock(journal->file, LOCK_EX | LOCK_NB) < 0
                      ? problem_set(problem, -errno, "%.300s: cannot be made: %s", journal->path,
                                    strerror(errno))
-                     : put_head(journal, policy, problem);
+                     : put_head(journal, policy, session, problem);
     if (result == 0)
         journal->head = lseek(journal->file, 0, SEEK_END);
     if (result < 0) {
@@ -371,7 +379,7 @@ static int look(const struct steer_policy *policy, const struct steer_members *m
     int result = lock < 0 ? lock : look_at_all(&looking);
 
     if (result == 0 && policy != NULL)
-        result = make_journal(folder, path, policy, ret_journal, problem);
+        result = make_journal(folder, path, policy, members->session, ret_journal, problem);
     *ret_restored = looking.restored;
     if (lock >= 0)
         close(lock);

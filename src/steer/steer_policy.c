@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* steer_policy.c: reads policies. See steer.h and dpm-steer(1). A statement is a line of words:
  *
- *      group NAME is {name WORD | cgroup PATH | unit UNIT | pid PID}...
+ *      group NAME is {name WORD [on MACHINE] | cgroup PATH | unit UNIT | pid PID}...
  *      goal {requests/s | received messages/s | latency mean | latency p50 | latency p99} of GROUP
  *      cpus of GROUP...
  *      weight of GROUP... up to N [in FOLDER]
@@ -190,8 +190,16 @@ static int add_group_word(struct reader *reader, struct steer_group *group, enum
     if (words == NULL)
         return no_memory(reader);
     group->words = words;
-    words[group->word_count] = (struct steer_word){.by = by, .text = strdup(text)};
-    return words[group->word_count++].text == NULL ? no_memory(reader) : 0;
+    struct steer_word *word = &words[group->word_count++];
+    *word = (struct steer_word){.by = by, .text = strdup(text)};
+    if (word->text == NULL)
+        return no_memory(reader);
+    if (by != STEER_BY_NAME || !next_is(reader, "on"))
+        return 0;
+    if (reader->at == reader->count)
+        return refuse(reader, "the name of a machine");
+    word->machine = strdup(reader->words[reader->at++]);
+    return word->machine == NULL ? no_memory(reader) : 0;
 }
 
 static int read_group(struct reader *reader)
@@ -529,8 +537,10 @@ void steer_policy_free(struct steer_policy *policy)
     if (policy == NULL)
         return;
     for (size_t i = 0; i < policy->group_count; i++) {
-        for (size_t j = 0; j < policy->groups[i].word_count; j++)
+        for (size_t j = 0; j < policy->groups[i].word_count; j++) {
             free(policy->groups[i].words[j].text);
+            free(policy->groups[i].words[j].machine);
+        }
         free(policy->groups[i].words);
         free(policy->groups[i].name);
     }

@@ -846,6 +846,8 @@ static void records_have_their_keys(void **state)
                               "disk_waited",
         [EVENT_SENSOR] = HEAD "sensor value",
         [EVENT_CLASS] = HEAD "class type absent",
+        [EVENT_DECISION] = HEAD "number before after before_length after_length outcome "
+                                "decision_flags predicted noise act act_from act_to goal reason",
         [EVENT_BEGIN] = HEAD "began records lost_control lost_data recorder_cpu wakeups repeated",
     };
 
