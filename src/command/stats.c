@@ -163,8 +163,7 @@ static const struct {
 } tables[] = {
     {"pair", TABLE_PAIRS},           {"path", TABLE_PATHS},     {"failure", TABLE_FAILURES},
     {"procedure", TABLE_PROCEDURES}, {"file", TABLE_FILES},     {"input", TABLE_INPUTS},
-    {"load", TABLE_LOADS},           {"cgroup", TABLE_CGROUPS},
-    {"decision", TABLE_DECISIONS},
+    {"load", TABLE_LOADS},           {"cgroup", TABLE_CGROUPS}, {"decision", TABLE_DECISIONS},
 };
 
 static const char *by_word(size_t index)

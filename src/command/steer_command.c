@@ -28,9 +28,12 @@ struct steering {
     const char *session; /* of several machines, or a folder of traces; NULL: this machine */
     struct live_operand operand;
     uint64_t duration; /* ns; 0: until a signal */
-    const char *trace;  /* that gets what was metered, and the decisions; NULL: none ... */
-    uint64_t max_size;  /* ... bytes, at most */
-    bool unstored;      /* a decision: there was no memory for it */
+    const char *trace; /* that gets what was metered, and the decisions; NULL: none ... */
+    uint64_t max_size; /* ... bytes, at most */
+    bool unstored;     /* a decision: there was no memory for it */
+    struct steer_tally tally;
+    uint64_t began;  /* CLOCK_MONOTONIC; 0: not yet */
+    uint64_t silent; /* a bit for each machine that was said to be silent */
     struct steer_policy *policy;
     struct steer_machine machine;
     struct steer_members members;
@@ -61,6 +64,7 @@ static void decided(void *context, const struct steer_decision *decision)
     struct decision_record record;
 
     steer_record(steering->policy, &steering->machine, decision, &record);
+    steering->tally.decided[decision->outcome]++;
     steering->unstored |= live_feed_add(&steering->feed, &record.header) < 0;
     steer_print(steering->policy, &steering->machine, decision, steering->json, stdout);
 }
@@ -117,6 +121,33 @@ static void add_machine(struct steering *steering, struct steer_slice *slice)
     steering->summary = now;
 }
 
+static void count_slice(struct steering *steering, const struct live_snapshot *snapshot)
+{
+    struct steer_tally *tally = &steering->tally;
+
+    tally->records += snapshot->records;
+    tally->lost = snapshot->lost;
+    tally->slices++;
+    tally->length += snapshot->length;
+    tally->machines = snapshot->machine_count;
+}
+
+#define SILENT_LEAST  10000000000u /* ns */
+#define MACHINES_MOST 64           /* that are watched */
+
+/* Once for each time: a host that was lost. */
+static void say_silent(struct steering *steering, const struct live_snapshot *snapshot)
+{
+    for (size_t i = 0;
+         steering->session != NULL && i < snapshot->machine_count && i < MACHINES_MOST; i++) {
+        const struct live_machine *machine = &snapshot->machines[i];
+        bool is = !machine->ended && machine->last != UINT64_MAX && machine->last > SILENT_LEAST;
+        if (is && (steering->silent >> i & 1) == 0)
+            command_say("%s: nothing has come for 10 s: what it does is not known", machine->name);
+        steering->silent = (steering->silent & ~(1ull << i)) | (uint64_t)is << i;
+    }
+}
+
 static int take_slice(struct steering *steering, struct problem *problem)
 {
     const struct live_snapshot *snapshot = live_snapshot(steering->feed.live, 0);
@@ -124,6 +155,8 @@ static int take_slice(struct steering *steering, struct problem *problem)
 
     if (!live_feed_is_current(&steering->feed)) /* what was recorded before we came */
         return 0;
+    count_slice(steering, snapshot);
+    say_silent(steering, snapshot);
     steer_slice_make(snapshot, &steering->members, &slice);
     if (steering->session == NULL)
         add_machine(steering, &slice);
@@ -234,6 +267,14 @@ static int begin(struct steering *steering, struct problem *problem)
     return result < 0 ? result : open_feed(steering, problem);
 }
 
+static void print_loop(struct steering *steering)
+{
+    steering->tally.cpu = clock_now(CLOCK_PROCESS_CPUTIME_ID);
+    steering->tally.real = clock_now(CLOCK_MONOTONIC) - steering->began;
+    steer_print_loop(steering->policy, &steering->tally, stdout);
+    fflush(stdout);
+}
+
 static int end(struct steering *steering, int result, struct problem *problem)
 {
     char text[RESTORED_SIZE];
@@ -245,6 +286,8 @@ static int end(struct steering *steering, int result, struct problem *problem)
         live_feed_close(&steering->feed);
     if (is_any(&restored))
         command_say("restored %s", changes(&restored, text));
+    if (steering->began != 0 && !steering->json)
+        print_loop(steering);
     if (restoring < 0)
         command_say("not everything is restored: %s; try: dpm steer --undo", why.text);
     steer_free(steering->steer);
@@ -269,6 +312,7 @@ static int steer(struct steering *steering)
                     steer_measure_name(steering->policy->measure),
                     steering->policy->groups[steering->policy->goal].name,
                     steering->dry ? "nothing is changed" : "Ctrl-C restores everything");
+        steering->began = clock_now(CLOCK_MONOTONIC);
         result = loop(steering, &problem);
     }
     return end(steering, result, &problem);
@@ -290,7 +334,14 @@ static int undo(void)
 
 /* ---- options ---- */
 
-enum { OPTION_DRY = OPTION_HELP + 1, OPTION_JSON, OPTION_UNDO, OPTION_DURATION, OPTION_MAX_SIZE, OPTION_SESSION };
+enum {
+    OPTION_DRY = OPTION_HELP + 1,
+    OPTION_JSON,
+    OPTION_UNDO,
+    OPTION_DURATION,
+    OPTION_MAX_SIZE,
+    OPTION_SESSION
+};
 
 #define DEFAULT_MAX_SIZE (1ull << 30)
 
@@ -347,8 +398,7 @@ static int take_option(int option, struct steering *steering)
 
 static int command_steer(int argc, char **argv)
 {
-    struct steering steering = {
-        .guardian = -1, .signals = -1, .max_size = DEFAULT_MAX_SIZE};
+    struct steering steering = {.guardian = -1, .signals = -1, .max_size = DEFAULT_MAX_SIZE};
     int option, status = -1;
 
     while (status < 0 && (option = command_next_option(&steer_command, argc, argv)) != -1)
@@ -356,7 +406,9 @@ static int command_steer(int argc, char **argv)
     if (status >= 0)
         return status;
     if (steering.undo)
-        return argc == optind && steering.trace == NULL ? undo() : command_usage_error("steer", "--undo takes no policy, and no trace");
+        return argc == optind && steering.trace == NULL
+                   ? undo()
+                   : command_usage_error("steer", "--undo takes no policy, and no trace");
     if (argc - optind != 1)
         return command_usage_error("steer", "name one file with a policy");
     steering.file = argv[optind];

@@ -92,8 +92,7 @@ static void print_text(const struct steer_policy *policy, const struct words *wo
 {
     char before[UNIT_SIZE];
 
-    fprintf(file, "%9.1f s  %s", (double)decision->time / 1e9,
-            decision_name(decision->outcome));
+    fprintf(file, "%9.1f s  %s", (double)decision->time / 1e9, decision_name(decision->outcome));
     if (decision->act == NULL) {
         value_text(policy, decision->before, before);
         fprintf(file, " to do: %s %s (noise %.0f%%)\n", words->goal, before, 100 * decision->noise);
@@ -125,6 +124,36 @@ void steer_print(const struct steer_policy *policy, const struct steer_machine *
         print_json(policy, &words, decision, file);
     else
         print_text(policy, &words, decision, file);
+}
+
+/* ---- the loop ---- */
+
+void steer_print_loop(const struct steer_policy *policy, const struct steer_tally *tally,
+                      FILE *file)
+{
+    char machines[COUNTED_SIZE], records[COUNTED_SIZE], lost[UNIT_SIZE], slices[COUNTED_SIZE],
+        length[UNIT_SIZE], acts[COUNTED_SIZE], cost[UNIT_SIZE];
+    char meters[192];
+
+    show_counted(tally->machines, "machine", machines);
+    show_counted(tally->records, "record", records);
+    show_count(tally->lost, lost);
+    show_counted(tally->slices, "snapshot", slices);
+    show_duration(tally->length, length);
+    show_counted(tally->decided[DECISION_TRIES], "act", acts);
+    show_percent(tally->cpu, tally->real, cost);
+    snprintf(meters, sizeof(meters), "%s, %s, %s lost", machines, records, lost);
+    fprintf(file, "\ncomputation --> meters      %s\n", meters);
+    fprintf(file, "     ^             |\n");
+    fprintf(file, "     |          reduction   %s, of %s in all\n", slices, length);
+    fprintf(file, "     |             |\n");
+    fprintf(file,
+            "    acts <----- scheduler   %s: %" PRIu64 " kept, %" PRIu64 " undone, %" PRIu64
+            " failed\n",
+            acts, tally->decided[DECISION_KEPT], tally->decided[DECISION_UNDONE],
+            tally->decided[DECISION_FAILED]);
+    fprintf(file, "The loop itself took %s%% of a CPU. Its goal: %s of %s.\n", cost,
+            steer_measure_name(policy->measure), policy->groups[policy->goal].name);
 }
 
 /* ---- records ---- */

@@ -5,8 +5,8 @@
  */
 #include "event/event.h"
 
-#include <stddef.h>
 #include <math.h>
+#include <stddef.h>
 #include <string.h>
 #include <strings.h>
 
@@ -430,8 +430,7 @@ double decision_gain(const struct decision_record *decision)
     if (!judged || decision->before == NOT_KNOWN || decision->after == NOT_KNOWN ||
         decision->before == 0 || decision->after == 0)
         return NAN;
-    return 1000 *
-           ((decision->flags & DECISION_IS_TIME ? before / after : after / before) - 1);
+    return 1000 * ((decision->flags & DECISION_IS_TIME ? before / after : after / before) - 1);
 }
 
 const struct event_type *event_type(unsigned id)

@@ -659,13 +659,13 @@ enum decision_outcome {
     DECISION_WOULD = 2, /* nothing is changed */
     DECISION_KEPT = 3,
     DECISION_UNDONE = 4,
-    DECISION_FAILED = 5,  /* it could not be done */
-    DECISION_NOTHING = 6, /* to do */
+    DECISION_FAILED = 5,   /* it could not be done */
+    DECISION_NOTHING = 6,  /* to do */
     DECISION_OUTCOMES = 7, /* not one */
 };
 
 enum decision_flag {
-    DECISION_IS_TIME = 1, /* the goal is a time: less is better */
+    DECISION_IS_TIME = 1,  /* the goal is a time: less is better */
     DECISION_IS_ROUGH = 2, /* the promise is all that there is to save, as far as it is known */
 };
 
@@ -688,7 +688,7 @@ struct decision_record {
     /* Gains in thousandths, at most DECISION_NOT_KNOWN - 1: 100 is 10 % more, or a time that is divided by 1.1 */
     uint32_t predicted;
     uint32_t noise;
-    char act[DECISION_ACT_SIZE];   /* "workers of app"; "": none. Texts that are too long are cut */
+    char act[DECISION_ACT_SIZE]; /* "workers of app"; "": none. Texts that are too long are cut */
     char from[DECISION_SHORT_SIZE];
     char to[DECISION_SHORT_SIZE];
     char goal[DECISION_SHORT_SIZE]; /* "requests/s of load" */

@@ -45,7 +45,8 @@ static int add_weighted(struct reading *reading, json_t *weights, char *word,
     char *equals = strchr(word, '='), *end = NULL;
     unsigned long weight = equals == NULL ? 1 : strtoul(equals + 1, &end, 10);
 
-    if (equals != NULL && (equals[1] < '0' || equals[1] > '9' || *end != '\0' || weight > WEIGHT_MOST))
+    if (equals != NULL &&
+        (equals[1] < '0' || equals[1] > '9' || *end != '\0' || weight > WEIGHT_MOST))
         return problem_set(problem, -EINVAL, "%s:%u: '%.60s': a weight is a number of at most %d",
                            reading->path, reading->line, word, WEIGHT_MOST);
     if (equals != NULL)
@@ -127,7 +128,8 @@ static const char *choose(const json_t *weights, json_t *turns)
 
     json_object_foreach((json_t *)weights, machine, weight)
     {
-        json_int_t has = json_integer_value(json_object_get(turns, machine)) + json_integer_value(weight);
+        json_int_t has =
+            json_integer_value(json_object_get(turns, machine)) + json_integer_value(weight);
         json_object_set_new(turns, machine, json_integer(has));
         sum += json_integer_value(weight);
         if (json_integer_value(weight) > 0 && (next == NULL || has > most)) {

@@ -234,9 +234,9 @@ struct steer_decision {
     uint64_t time;               /* ns since the beginning */
     const struct steer_act *act; /* NULL: NOTHING */
     struct steer_setting from, to;
-    double before, after; /* values of the goal; NAN: not known */
+    double before, after;               /* values of the goal; NAN: not known */
     double before_length, after_length; /* ns that these were measured */
-    double noise;         /* as a gain */
+    double noise;                       /* as a gain */
     double predicted;
     bool is_rough;
     double measured;
@@ -313,6 +313,7 @@ void steer_prefer_loop(void);
 
 /* Forks the guardian, which restores everything as soon as we have ended, and then calls done(changes). Call it before anything else
  * that must not be shared is open. Returns a pidfd of it, or a negative errno. */
-int steer_guardian_begin(struct steer_journal *journal, void (*done)(const struct steer_restored *restored));
+int steer_guardian_begin(struct steer_journal *journal,
+                         void (*done)(const struct steer_restored *restored));
 
 #endif

@@ -57,7 +57,9 @@ static int choose(const struct steer_group *group, const char *file, struct proc
         const struct steer_word *word = &group->words[i];
         result = word->machine == NULL
                      ? word_choose(word->by, word->text, choice, &why)
-                     : problem_set(&why, -EINVAL, "'on %.60s' needs --session: this machine alone is steered", word->machine);
+                     : problem_set(&why, -EINVAL,
+                                   "'on %.60s' needs --session: this machine alone is steered",
+                                   word->machine);
         if (result == 0 && word->by == STEER_BY_PID &&
             steer_is_spared(choice->pids[choice->pid_count - 1]))
             result = problem_set(&why, -EPERM,

@@ -72,7 +72,8 @@ static int open_latest(const char *path)
 }
 
 /* Runs in the guardian; never returns. */
-static void guard(struct steer_journal *journal, void (*done)(const struct steer_restored *restored))
+static void guard(struct steer_journal *journal,
+                  void (*done)(const struct steer_restored *restored))
 {
     struct steer_journal left = {.file = -1};
     struct steer_restored sum = {0};
@@ -94,7 +95,8 @@ static void guard(struct steer_journal *journal, void (*done)(const struct steer
     _exit(result == 0 ? EXIT_SUCCESS : EXIT_FAILURE);
 }
 
-int steer_guardian_begin(struct steer_journal *journal, void (*done)(const struct steer_restored *restored))
+int steer_guardian_begin(struct steer_journal *journal,
+                         void (*done)(const struct steer_restored *restored))
 {
     int ends[2];
 

@@ -377,7 +377,8 @@ void journal_compact(struct steer_journal *journal, off_t least)
         return;
     journal->compacted = size; /* if it fails, not soon again */
     snprintf(path, sizeof(path), "%s.new", journal->path);
-    journal->file = open(path, O_RDWR | O_CREAT | O_TRUNC | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
+    journal->file =
+        open(path, O_RDWR | O_CREAT | O_TRUNC | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
     bool done = journal->file >= 0 && flock(journal->file, LOCK_EX | LOCK_NB) == 0 &&
                 write_anew(journal, old) == 0 && read_anew(journal, &length, &text) == 0 &&
                 rename(path, journal->path) == 0;

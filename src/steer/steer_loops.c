@@ -328,18 +328,20 @@ static int put_head(struct steer_journal *journal, const struct steer_policy *po
     for (size_t i = 0; session == NULL && i < policy->group_count; i++)
         for (size_t j = 0; j < policy->groups[i].word_count; j++) {
             const struct steer_word *word = &policy->groups[i].words[j];
-            json_array_append_new(groups, json_sprintf("%s %s", steer_word_names[word->by], word->text));
+            json_array_append_new(groups,
+                                  json_sprintf("%s %s", steer_word_names[word->by], word->text));
         }
     return journal_put(journal,
-                    json_pack("{s:s, s:s, s:i, s:I, s:o, s:s?}", "policy", policy->file, "boot",
-                              boot, "pid", (int)getpid(), "start",
-                              (json_int_t)process_started(getpid()), "groups", groups, "session",
-                              session),
-                    problem);
+                       json_pack("{s:s, s:s, s:i, s:I, s:o, s:s?}", "policy", policy->file, "boot",
+                                 boot, "pid", (int)getpid(), "start",
+                                 (json_int_t)process_started(getpid()), "groups", groups, "session",
+                                 session),
+                       problem);
 }
 
 static int make_journal(int folder, const char *path, const struct steer_policy *policy,
-                        const char *session, struct steer_journal **ret_journal, struct problem *problem)
+                        const char *session, struct steer_journal **ret_journal,
+                        struct problem *problem)
 {
     struct steer_journal *journal = calloc(1, sizeof(*journal));
     char name[64];
@@ -368,8 +370,8 @@ static int make_journal(int folder, const char *path, const struct steer_policy 
 
 /* Both begin with what ended loops have left. */
 static int look(const struct steer_policy *policy, const struct steer_members *members,
-                struct steer_journal **ret_journal, struct steer_restored *ret_restored, int *ret_left,
-                struct problem *problem)
+                struct steer_journal **ret_journal, struct steer_restored *ret_restored,
+                int *ret_left, struct problem *problem)
 {
     char path[PATH_MAX];
     int folder = open_folder(path, problem);

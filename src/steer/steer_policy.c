@@ -650,8 +650,10 @@ static int check_cgroup(const char *folder, struct problem *problem)
     if (statfs(folder, &status) < 0)
         return problem_set(problem, -errno, "%.200s: %s", folder, strerror(errno));
     if (status.f_type != CGROUP_SUPER_MAGIC && status.f_type != CGROUP2_SUPER_MAGIC)
-        return problem_set(problem, -EINVAL, "%.200s: it is no cgroup: give its folder below "
-                                             "/sys/fs/cgroup", folder);
+        return problem_set(problem, -EINVAL,
+                           "%.200s: it is no cgroup: give its folder below "
+                           "/sys/fs/cgroup",
+                           folder);
     return 0;
 }
 

@@ -50,10 +50,11 @@ struct steer_journal {
     size_t *thread_entries;
     size_t thread_room;
     struct in_effect acts[STEER_ACTS_MOST];
-    struct in_effect earlier[STEER_ACTS_MOST]; /* the one before it, until all threads have the new one */
-    size_t changed;                            /* entries that others have changed since: left as they are ... */
-    char first_changed[STEER_TEXT_SIZE];       /* ... the first of them */
-    off_t compacted;                           /* bytes that were left when it was last written anew */
+    struct in_effect
+        earlier[STEER_ACTS_MOST]; /* the one before it, until all threads have the new one */
+    size_t changed;               /* entries that others have changed since: left as they are ... */
+    char first_changed[STEER_TEXT_SIZE]; /* ... the first of them */
+    off_t compacted;                     /* bytes that were left when it was last written anew */
 };
 
 /* ---- steer_policy.c ---- */

@@ -310,7 +310,8 @@ static int restore(const struct steer_journal *journal, const struct entry *entr
         return command_run(entry->words, problem);
     case ENTRY_FILE:
         result = restore_file(journal, entry);
-        return result == LEFT_CHANGED ? result : result < 0 && result != -ENOENT && result != -ENODEV
+        return result == LEFT_CHANGED ? result
+               : result < 0 && result != -ENOENT && result != -ENODEV
                    ? problem_set(problem, result, "%.300s: %s", entry->file, strerror(-result))
                    : 0;
     default:

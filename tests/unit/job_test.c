@@ -272,12 +272,9 @@ static void test_groups_and_choices(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_groups_and_choices),
-        cmocka_unit_test(test_each_action_in_each_state),
-        cmocka_unit_test(test_words_of_states),
-        cmocka_unit_test(test_lines),
-        cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_commands_of_the_paper),
+        cmocka_unit_test(test_groups_and_choices), cmocka_unit_test(test_each_action_in_each_state),
+        cmocka_unit_test(test_words_of_states),    cmocka_unit_test(test_lines),
+        cmocka_unit_test(test_refusals),           cmocka_unit_test(test_commands_of_the_paper),
         cmocka_unit_test(test_files_of_jobs),
     };
 

@@ -421,7 +421,7 @@ static void statistics_json_has_its_keys(void **state)
     assert_non_null(json);
     expect_keys(json, "trace processes pairs late_senders late_receivers paths failures procedures "
                       "files inputs loads "
-                      "cgroups");
+                      "cgroups decisions");
     expect_keys(json_object_get(json, "trace"),
                 "events not_known_yet lost skipped dropped refused duplicates unseen_bytes "
                 "unseen_sent_bytes not_metered metered_partly sockets_not_metered shared_memory "

@@ -273,8 +273,12 @@ static void test_compact(void **state)
     open_journal(&scene);
     assert_int_equal(act(&scene, 0, 1, &problem), 0);
     for (int i = 0; i < 100; i++) { /* of a start that no thread has */
-        struct entry entry = {.kind = ENTRY_CPUS, .pid = scene.target, .tid = scene.target,
-                              .start = 5, .tid_start = 5 + (uint64_t)i, .cpus = scene.machine.sets[0].set};
+        struct entry entry = {.kind = ENTRY_CPUS,
+                              .pid = scene.target,
+                              .tid = scene.target,
+                              .start = 5,
+                              .tid_start = 5 + (uint64_t)i,
+                              .cpus = scene.machine.sets[0].set};
         assert_int_equal(journal_add(scene.journal, &entry, &problem), 0);
     }
     assert_int_equal(scene.journal->count, 102);
@@ -742,16 +746,25 @@ static void test_owners(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cpus),        cmocka_unit_test(test_heirs),
-        cmocka_unit_test(test_changed),     cmocka_unit_test(test_compact),
-        cmocka_unit_test(test_tend),        cmocka_unit_test(test_above),
-        cmocka_unit_test(test_nice),        cmocka_unit_test(test_cgroup),
-        cmocka_unit_test(test_commands),    cmocka_unit_test(test_spared),
-        cmocka_unit_test(test_used_again),  cmocka_unit_test(test_guardian),
+        cmocka_unit_test(test_cpus),
+        cmocka_unit_test(test_heirs),
+        cmocka_unit_test(test_changed),
+        cmocka_unit_test(test_compact),
+        cmocka_unit_test(test_tend),
+        cmocka_unit_test(test_above),
+        cmocka_unit_test(test_nice),
+        cmocka_unit_test(test_cgroup),
+        cmocka_unit_test(test_commands),
+        cmocka_unit_test(test_spared),
+        cmocka_unit_test(test_used_again),
+        cmocka_unit_test(test_guardian),
         cmocka_unit_test(test_guardian_of_new_file),
-        cmocka_unit_test(test_removed),     cmocka_unit_test(test_full),
-        cmocka_unit_test(test_both_killed), cmocka_unit_test(test_other_boot),
-        cmocka_unit_test(test_two_loops),   cmocka_unit_test(test_owners),
+        cmocka_unit_test(test_removed),
+        cmocka_unit_test(test_full),
+        cmocka_unit_test(test_both_killed),
+        cmocka_unit_test(test_other_boot),
+        cmocka_unit_test(test_two_loops),
+        cmocka_unit_test(test_owners),
     };
     char command[100];
 

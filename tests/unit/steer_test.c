@@ -394,7 +394,8 @@ static unsigned kept_of(double gain, double noise)
             struct steer_slice slice = {.length = S};
             slice.groups[group_named(&scene, "load")].asked = rate;
             struct steer_figures *app = &slice.groups[group_named(&scene, "app")];
-            *app = (struct steer_figures){.requests = rate, .request_time = 2 * S, .queue_delay = 10 * S};
+            *app = (struct steer_figures){
+                .requests = rate, .request_time = 2 * S, .queue_delay = 10 * S};
             assert_int_equal(steer_add(scene.steer, &slice, &problem), 0);
         }
         bool is_kept = strstr(scene.decided, "; kept") != NULL;
@@ -411,7 +412,8 @@ static void test_wrongly_kept(void **state)
 {
     (void)state;
     unsigned wrongly = kept_of(0, 0.1), rightly = kept_of(0.3, 0.1);
-    print_message("kept: %u of %u that brought nothing, %u of %u that brought 30%%\n", wrongly, SEEDS, rightly, SEEDS);
+    print_message("kept: %u of %u that brought nothing, %u of %u that brought 30%%\n", wrongly,
+                  SEEDS, rightly, SEEDS);
     assert_true(wrongly <= SEEDS / 20);
     assert_true(wrongly >= SEEDS / 100); /* or the bound is wider than it need be */
     assert_true(rightly >= SEEDS * 9 / 10);
@@ -600,16 +602,15 @@ static void test_cpu_lists(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_policy),     cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_pool),       cmocka_unit_test(test_cpus_limit_workers),
-        cmocka_unit_test(test_undone),     cmocka_unit_test(test_worse),
-        cmocka_unit_test(test_noise),      cmocka_unit_test(test_changed_load),
-        cmocka_unit_test(test_wrongly_kept),
-        cmocka_unit_test(test_few_events), cmocka_unit_test(test_limit),
-        cmocka_unit_test(test_dry),        cmocka_unit_test(test_fails),
-        cmocka_unit_test(test_shares),     cmocka_unit_test(test_weight),
-        cmocka_unit_test(test_cpus),       cmocka_unit_test(test_pipeline),
-        cmocka_unit_test(test_cpu_lists),
+        cmocka_unit_test(test_policy),       cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_pool),         cmocka_unit_test(test_cpus_limit_workers),
+        cmocka_unit_test(test_undone),       cmocka_unit_test(test_worse),
+        cmocka_unit_test(test_noise),        cmocka_unit_test(test_changed_load),
+        cmocka_unit_test(test_wrongly_kept), cmocka_unit_test(test_few_events),
+        cmocka_unit_test(test_limit),        cmocka_unit_test(test_dry),
+        cmocka_unit_test(test_fails),        cmocka_unit_test(test_shares),
+        cmocka_unit_test(test_weight),       cmocka_unit_test(test_cpus),
+        cmocka_unit_test(test_pipeline),     cmocka_unit_test(test_cpu_lists),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -34,12 +34,12 @@ int decisions_build(const struct statistics *statistics, uint64_t begin,
         return -ENOMEM;
     for (size_t i = 0; i < from->count; i++) {
         const struct decision *decision = &from->list[i];
-        uint64_t time = CLOCK_BASE + decision->record.header.time +
-                        clock_offset(statistics, decision->origin);
-        result->decisions[result->decision_count++] = (struct communication_decision){
-            .machine = machine_index(statistics, decision->origin),
-            .time = time > begin ? time - begin : 0,
-            .record = decision->record};
+        uint64_t time =
+            CLOCK_BASE + decision->record.header.time + clock_offset(statistics, decision->origin);
+        result->decisions[result->decision_count++] =
+            (struct communication_decision){.machine = machine_index(statistics, decision->origin),
+                                            .time = time > begin ? time - begin : 0,
+                                            .record = decision->record};
     }
     return 0;
 }

@@ -286,8 +286,7 @@ static struct communication *new_result(const struct communication *from, enum c
     if (from->machine_count > 0)
         memcpy(result->machines, from->machines, from->machine_count * sizeof(*from->machines));
     if (from->decision_count > 0)
-        memcpy(result->decisions, from->decisions,
-               from->decision_count * sizeof(*from->decisions));
+        memcpy(result->decisions, from->decisions, from->decision_count * sizeof(*from->decisions));
     return result;
 }
 

@@ -351,7 +351,7 @@ struct communication {
     size_t machine_count;
     struct communication_cgroup *cgroups; /* in order of their first records */
     size_t cgroup_count;
-    uint64_t cgroups_left_out;          /* CGROUP records beyond MOST_CGROUPS cgroups */
+    uint64_t cgroups_left_out;                /* CGROUP records beyond MOST_CGROUPS cgroups */
     struct communication_decision *decisions; /* in order of time, of each machine */
     size_t decision_count;
     uint64_t decisions_left_out;        /* beyond MOST_DECISIONS */

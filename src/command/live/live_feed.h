@@ -32,8 +32,9 @@ struct live_feed_options {
     const char *job; /* only MACHINE.JOB and MACHINE.JOB.N; NULL: all in the folder */
     int stop;        /* descriptor that is readable when opening is to end; -1: none */
     struct acquiring acquiring;
-    const char *stored; /* the processes' trace of the newest records, to be made; NULL: nothing is stored ... */
-    uint64_t max_size;  /* ... bytes, at most */
+    const char *
+        stored; /* the processes' trace of the newest records, to be made; NULL: nothing is stored ... */
+    uint64_t max_size; /* ... bytes, at most */
     /* says what cannot be seen; NULL: nothing is said */
     void (*say)(const char *line, void *context);
     void *say_context;

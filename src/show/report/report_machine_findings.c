@@ -218,7 +218,7 @@ void report_say_steered(const struct report *report, const struct finding *findi
     report_say(content, "Steering",
                "dpm steer tried %s: %s to %s, because %s. %s went from %s to %s (%s; predicted "
                "%s%s, noise %s): %s.",
-               act, from, to, reason[0] == '\0' ? "of its model" : reason, goal, before, after, gain,
-               decision->flags & DECISION_IS_ROUGH ? "perhaps " : "", promise,
+               act, from, to, reason[0] == '\0' ? "of its model" : reason, goal, before, after,
+               gain, decision->flags & DECISION_IS_ROUGH ? "perhaps " : "", promise,
                noise[0] == '+' ? noise + 1 : noise, kept ? "kept" : "undone");
 }
