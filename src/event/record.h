@@ -70,7 +70,8 @@ enum event_id {
     EVENT_SENSOR = 38,        /* the value of a sensor */
     EVENT_CLASS = 39,         /* a class of records that lack fields */
     EVENT_BEGIN = 40,         /* a file of a trace begins that keeps only the newest records */
-    EVENT_ID_END = 41,        /* not a type */
+    EVENT_DECISION = 41,      /* what `dpm steer` has decided */
+    EVENT_ID_END = 42,        /* not a type */
 };
 
 /* A record with an ID from here on belongs to a class: a type without some of its fields. A CLASS record in the same
@@ -669,6 +670,48 @@ struct cgroup_record {
     uint64_t disk_waited;
 };
 
+/* What `dpm steer` has decided. */
+enum decision_outcome {
+    DECISION_TRIES = 1,
+    DECISION_WOULD = 2, /* nothing is changed */
+    DECISION_KEPT = 3,
+    DECISION_UNDONE = 4,
+    DECISION_FAILED = 5,   /* it could not be done */
+    DECISION_NOTHING = 6,  /* to do */
+    DECISION_OUTCOMES = 7, /* not one */
+};
+
+enum decision_flag {
+    DECISION_IS_TIME = 1,  /* the goal is a time: less is better */
+    DECISION_IS_ROUGH = 2, /* the promise is all that there is to save, as far as it is known */
+};
+
+#define DECISION_NOT_KNOWN UINT32_MAX
+
+#define DECISION_ACT_SIZE    64
+#define DECISION_SHORT_SIZE  48
+#define DECISION_REASON_SIZE 176
+
+struct decision_record {
+    struct record_header header;
+    uint64_t number; /* of the act that was tried: 1, 2 ...; 0: none yet */
+    /* Values of the goal: ns, or thousandths of one in a second. NOT_KNOWN: nothing has one */
+    uint64_t before;
+    uint64_t after;
+    uint64_t before_length; /* ns that were measured before it was tried ... */
+    uint64_t after_length;  /* ... and after it, up to now */
+    uint32_t outcome;       /* enum decision_outcome */
+    uint32_t flags;         /* enum decision_flag */
+    /* Gains in thousandths, at most DECISION_NOT_KNOWN - 1: 100 is 10 % more, or a time that is divided by 1.1 */
+    uint32_t predicted;
+    uint32_t noise;
+    char act[DECISION_ACT_SIZE]; /* "workers of app"; "": none. Texts that are too long are cut */
+    char from[DECISION_SHORT_SIZE];
+    char to[DECISION_SHORT_SIZE];
+    char goal[DECISION_SHORT_SIZE]; /* "requests/s of load" */
+    char reason[DECISION_REASON_SIZE];
+};
+
 enum end_reason {
     END_COMPLETE = 1, /* all metered processes ended, or the user ended the recording */
     END_SIZE = 2,     /* the trace reached its maximum size */
@@ -711,6 +754,7 @@ _Static_assert(sizeof(struct machine_record) == 472, "MACHINE is 472 bytes");
 _Static_assert(sizeof(struct flags_record) == 56, "FLAGS is 56 bytes");
 _Static_assert(sizeof(struct summary_record) == 280, "SUMMARY is 280 bytes");
 _Static_assert(sizeof(struct cgroup_record) == 144, "CGROUP is 144 bytes");
+_Static_assert(sizeof(struct decision_record) == 472, "DECISION is 472 bytes");
 _Static_assert(sizeof(struct begin_record) == 80, "BEGIN is 80 bytes");
 _Static_assert(sizeof(struct end_record) == 56, "END is 56 bytes");
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "traces are little-endian");

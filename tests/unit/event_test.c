@@ -164,6 +164,11 @@ static const struct expected_type expected_types[] = {
     {40, "BEGIN", 0, 80,
      "began 32 8 records 40 8 lostControl 48 8 lostData 56 8 recorderCpu 64 8 wakeups 72 4 "
      "repeated 76 4 "},
+    {41, "DECISION", 0, 472,
+     "number 32 8 before 40 8 after 48 8 beforeLength 56 8 afterLength 64 8 outcome 72 4 "
+     "decisionFlags 76 4 predicted 80 4 noise 84 4 act 88 64 actFrom 152 48 actTo 200 48 goal 248 "
+     "48 "
+     "reason 296 176 "},
 };
 
 static void list_fields(const struct event_field *fields, char *text, size_t size)

@@ -58,6 +58,7 @@ static const struct {
     [FINDING_MEMORY_PRESSURE] = {"memory_pressure", ORDER_TO_DO},
     [FINDING_DISK_PRESSURE] = {"disk_pressure", ORDER_TO_DO},
     [FINDING_OOM] = {"out_of_memory", ORDER_BROKE},
+    [FINDING_STEERED] = {"steered", ORDER_CHANGE},
     [FINDING_WAITS_OUTSIDE] = {"waits_outside", ORDER_EXPLAINS},
     [FINDING_WAITS_UNEXPLAINED] = {"waits_unexplained", ORDER_EXPLAINS},
     [FINDING_WAITS_LOCKS] = {"waits_locks", ORDER_EXPLAINS},

@@ -88,6 +88,8 @@ enum finding_kind {
     FINDING_DISK_PRESSURE,   /* tasks waited for disks: .load */
     FINDING_OOM,             /* processes of a cgroup were killed for lack of memory: .cgroup */
 
+    FINDING_STEERED, /* an act of dpm steer was kept, or undone: .decision */
+
     FINDING_WAITS_OUTSIDE,     /* for answers from unmonitored peers: .waits */
     FINDING_WAITS_UNEXPLAINED, /* that no message explains, such as timers and disks: .waits */
     FINDING_WAITS_LOCKS,       /* of threads for each other: .waits */
@@ -262,6 +264,7 @@ struct finding {
             const struct whatif_trial *trial;
             const struct causality_pool *pool; /* whose connections its workers are; NULL: none */
         } change;
+        const struct decision_record *decision;
         const struct elapsed_lock *lock;
         const struct elapsed_item *item;
         struct {

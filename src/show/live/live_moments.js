@@ -174,7 +174,7 @@ class Moments {
         const {time, interval, views} = JSON.parse(text);
         const moment = {number, time: time.elapsed_ns, wall: time.wall_ns, last: time.last, seconds: interval.length_ns / 1e9, text,
             nodes: groupings.map((table) => this.nodesOf(interval[table], table)), arcs: this.arcsOf(interval),
-            rest: this.restOf(interval),
+            rest: this.restOf(interval), decisions: interval.decisions,
             whole: {records: interval.records, lost: interval.lost_so_far, events: interval.events, recorder: interval.recorder_cpu_ns, reader: interval.reader_cpu_ns,
                 machines: interval.machine_states}};
         this.list.push(moment);

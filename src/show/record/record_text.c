@@ -518,6 +518,9 @@ static bool print_newer_body(const struct record_face *face, const struct event 
                      identities_cgroup_name(face->identities, event->origin,
                                             ((const struct cgroup_record *)event->header)->cgroup));
         return true;
+    case EVENT_DECISION:
+        print_decision(face->file, (const struct decision_record *)event->header);
+        return true;
     case EVENT_SENSOR:
         print_sensor(face->file, record);
         return true;

@@ -310,6 +310,7 @@ static report_say_function *const sentences[FINDING_KIND_COUNT] = {
     [FINDING_MEMORY_PRESSURE] = report_say_memory,
     [FINDING_DISK_PRESSURE] = report_say_disk,
     [FINDING_OOM] = report_say_oom,
+    [FINDING_STEERED] = report_say_steered,
 };
 
 /* NULL: out of memory. */
