@@ -76,7 +76,7 @@ dpm acquire --duration 5s ${sleeper%?}|$sleeper ...
 dpm acquire --cgroup |$cgroup ...
 dpm dump --type SEND,-MOD|SEND,-MODULE
 dpm dump --path unix-|unix-datagram unix-seqpacket unix-stream
-dpm stats --by |cgroup container failure file input load machine namespace pair path procedure process program user
+dpm stats --by |cgroup container decision failure file input load machine namespace pair path procedure process program user
 dpm dump --json --type send fold|folder
 dpm run --flags send --user root -- nohu|nohup
 dpm run --wait -- cat folda|foldable
