@@ -45,7 +45,7 @@ of_each() {
 # ---- brief processes ----
 
 sense ./$program stepped steps 'lists[2]'
-for i in 1 2 3 4 5 6 7 8 9 10; do
+for _ in 1 2 3 4 5 6 7 8 9 10; do
     ./$program 60 0
 done
 ./$program 10 5000 # 50 ms
@@ -110,13 +110,13 @@ fails "an ordinary user" 1 "./$program: sensors in all processes that execute a 
 
 # view NAME INSTANCE: a view of the steps of an instance
 view() {
-    cat << VIEW
+    cat << EOF_
 ATTRIBUTE DEFINITION FOR OBJECT Stepper
     steps: steps;
     AT "stepped";
 END ATTRIBUTE DEF
 VIEW DEF $1 (steps: $2.steps) ACTIVE WHEN $2.steps > 0; END VIEW DEF
-VIEW
+EOF_
 }
 view Each 'Stepper[*]' > each.view
 view Only Stepper > only.view
@@ -128,12 +128,12 @@ values() {
 }
 ten="for i in 1 2 3 4 5 6 7 8 9 10; do ./$program 60 0; done; ./renamed 60 0; ./other 60 0"
 "$dpm" view --json --object Stepper=./$program run each.view -- sh -c "$ten" > lines 2> err
-check_equal "a view of all processes: each brief one has all of its values" "$(for i in 1 2 3 4 5 6 7 8 9 10; do seq 60; done)" \
+check_equal "a view of all processes: each brief one has all of its values" "$(for _ in 1 2 3 4 5 6 7 8 9 10; do seq 60; done)" \
     "$(values lines | awk '$3 != "inactive" { print $4 }')"
 check_equal "... and has been active" 10 "$(values lines | grep -c ' active ')"
 check_equal "... none was late, unseen or lost" "0 0 0" "$(jq -r 'select(.end) | .end | "\(.late_starts) \(.unseen) \(.lost)"' lines)"
 "$dpm" view --json --object Stepper=./$program run only.view -- sh -c "$ten" > lines 2> err
-check_equal "a view of the only process: each in its turn" "$(for i in 1 2 3 4 5 6 7 8 9 10; do seq 60; done)" \
+check_equal "a view of the only process: each in its turn" "$(for _ in 1 2 3 4 5 6 7 8 9 10; do seq 60; done)" \
     "$(values lines | awk '$2 != "inactive" { print $3 }')"
 check_equal "... has been active, so those before were inactive" 10 "$(values lines | grep -c ' active ')"
 "$dpm" view --json --object Stepper=./$program run only.view -- ./$program 10 5000 > lines 2> err
@@ -185,13 +185,13 @@ PGUSER=nobody timeout 60 pgbench -n -C -t 100 -f one.sql -h "$scratch/data" -p "
 check "a database with a process for each connection: cleanly" stop
 check_equal "... each statement, of 100 processes" 100 "$(jq "select(.values[0] == \"SELECT $$;\") | .pid" seen | sort -u | wc -l)"
 check_equal "... once" 100 "$(jq -r "select(.values[0] == \"SELECT $$;\") | .pid" seen | wc -l)"
-cat > asks.view << VIEW
+cat > asks.view << EOF_
 ATTRIBUTE DEFINITION FOR OBJECT Backend
     query: (char *)arg1;
     AT "postgresql:query__start";
 END ATTRIBUTE DEF
 VIEW DEF Asks (query: Backend[*].query) ACTIVE WHEN Backend[*].query = "SELECT $$;"; END VIEW DEF
-VIEW
+EOF_
 "$dpm" view --json --object Backend="$(realpath /proc/$server/exe)" run asks.view -- sh -c \
     "sleep 1; PGUSER=nobody timeout 60 pgbench -n -C -t 100 -f one.sql -h '$scratch/data' -p $port postgres > bench.out 2>&1" > lines 2> err
 check_equal "... and each makes a view active" "100 of 100" \
