@@ -253,6 +253,8 @@ int monitor_work(struct monitor *monitor, struct problem *problem)
 
 void monitor_finish(struct monitor *monitor, uint64_t most)
 {
+    if (monitor->resident != NULL)
+        resident_finish(monitor->resident);
     central_finish(monitor->central);
     notifier_finish(monitor->notifier, most);
 }

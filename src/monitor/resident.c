@@ -590,6 +590,15 @@ int resident_work(struct resident *resident, struct problem *problem)
     return result;
 }
 
+void resident_finish(struct resident *resident)
+{
+    int looks = 1;
+
+    do
+        resident->scan = 0;
+    while (resident_work(resident, NULL) == 0 && begun_waits(resident) && looks++ < BEGUN_MOST);
+}
+
 void resident_count(const struct resident *resident, struct monitor_counts *counts)
 {
     counts->late_starts += resident->late_starts;

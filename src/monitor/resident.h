@@ -60,6 +60,9 @@ int resident_step(struct resident *resident, const struct row_step *step, struct
 /* The view of a row; -ENOENT: it is not open. */
 int64_t resident_view_of(const struct resident *resident, uint32_t row);
 
+/* Before the end: what processes did that have ended and were not found yet is handed over. */
+void resident_finish(struct resident *resident);
+
 /* All values up to this time (wall clock) were handed over, as far as they were recorded at all. */
 uint64_t resident_until(const struct resident *resident);
 

@@ -24,8 +24,8 @@ static struct begun *begun_add(struct resident *resident, pid_t pid)
 {
     if (resident->begun_count == BEGUN_MOST) {
         const struct begun *oldest = &resident->begun_list[resident->begun_first];
-        resident->unseen += !oldest->seen && oldest->on == 0 &&
-                            !instances_lives(resident->instances, oldest->pid);
+        resident->unseen +=
+            !oldest->seen && oldest->on == 0 && !instances_lives(resident->instances, oldest->pid);
         resident->begun_first = (resident->begun_first + 1) % BEGUN_MOST;
         resident->begun_count--;
     }
@@ -137,4 +137,14 @@ void begun_sensed(struct resident *resident, pid_t pid, uint64_t since)
     begun->on = since != 0 ? since : clock_now(CLOCK_MONOTONIC);
     if (known && begun->on > begun->time)
         count_start(resident, begun);
+}
+
+bool begun_waits(const struct resident *resident)
+{
+    for (size_t i = 0; i < resident->begun_count; i++) {
+        const struct begun *begun = &resident->begun_list[(resident->begun_first + i) % BEGUN_MOST];
+        if (!begun->seen && begun->on == 0 && is_held(resident, begun->pid))
+            return true;
+    }
+    return false;
 }

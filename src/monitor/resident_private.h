@@ -112,6 +112,9 @@ void begun_sensed(struct resident *resident, pid_t pid, uint64_t since);
 /* Those that have ended before they were found; others are kept for as long as finding one takes. */
 void begun_look(struct resident *resident, uint64_t now);
 
+/* Whether one has ended whose records wait. */
+bool begun_waits(const struct resident *resident);
+
 /* resident_parts.c: what its collector calls. */
 void part_values_came(void *context, uint64_t time, const struct view_value *values);
 
