@@ -26,6 +26,7 @@ struct program {
 
 struct collection {
     struct collect_wish wish;
+    bool sensor_passes; /* its conditions cannot be evaluated by its sensors */
     collect_values *values;
     void *context;
     struct program *program;
@@ -350,6 +351,8 @@ static int fill(struct sensing *sensing, struct collection *collection,
             return problem_set(problem, -ENOTSUP, "%s", why.text);
     ret_how->filtered =
         ret_how->traced && collection->wish.filter && set_condition(collection, &why) == 0;
+    collection->sensor_passes =
+        collection->sensor_count > 1 || (collection->wish.filter && !ret_how->filtered);
     return 0;
 }
 
@@ -479,6 +482,21 @@ static bool work(void *self)
     return i == WORK_MOST;
 }
 
+static bool counted(void *self, const struct collection *collection,
+                    struct collected_counts *ret_counts)
+{
+    struct sensor_counts sum = {0};
+
+    (void)self;
+    for (size_t i = 0; i < collection->sensor_count; i++)
+        count_closed(&sum, collection->sensors[i]);
+    *ret_counts = (struct collected_counts){.changes = sum.passed + sum.refused + sum.lost,
+                                            .records = sum.passed,
+                                            .lost = sum.lost,
+                                            .sensor_passes = collection->sensor_passes};
+    return collection->sensor_count > 0;
+}
+
 static void count(void *self, struct monitor_counts *counts)
 {
     const struct sensing *sensing = self;
@@ -520,6 +538,7 @@ int collector_sensors_new(struct collector *ret_collector, struct problem *probl
                                         .refilter = refilter,
                                         .descriptor = descriptor,
                                         .work = work,
+                                        .counted = counted,
                                         .count = count,
                                         .free = free_sensing};
     return 0;
