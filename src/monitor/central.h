@@ -133,8 +133,8 @@ void central_result(struct central *central, uint32_t row, bool active, uint64_t
 void central_rate(struct central *central, uint32_t row, uint32_t entity,
                   const struct row_rate *rate);
 
-/* Looks whether plans hold, and changes those that do not. Call it often; it looks once a second. */
-void central_review(struct central *central);
+/* Looks whether plans hold, and changes those that do not. Call it often; it looks once a second. `now`: CLOCK_MONOTONIC, ns. */
+void central_review(struct central *central, uint64_t now);
 
 /* All that this machine has to say up to this time has come. Once it tells that, its values are compared with those of others only
  * when these have told so, too; a machine that does not for 2 s is late, and rows with its values are unknown. */

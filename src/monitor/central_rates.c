@@ -275,10 +275,8 @@ static void review_row(struct central_row *row, uint64_t now)
         look_back(row, places, now);
 }
 
-void central_review(struct central *central)
+void central_review(struct central *central, uint64_t now)
 {
-    uint64_t now = clock_now(CLOCK_MONOTONIC);
-
     if (now - central->reviewed < REVIEW_EVERY)
         return;
     double seconds = (double)(now - central->reviewed) / 1e9;

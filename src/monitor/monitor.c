@@ -266,7 +266,7 @@ int monitor_work(struct monitor *monitor, struct problem *problem)
 
     central_note_missing(monitor->central);
     tell_rates(monitor);
-    central_review(monitor->central);
+    central_review(monitor->central, clock_now(CLOCK_MONOTONIC));
     notifier_work(monitor->notifier, clock_now(CLOCK_MONOTONIC));
     return result < 0 ? result : central_failed(monitor->central, problem);
 }
