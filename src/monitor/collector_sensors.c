@@ -297,14 +297,6 @@ static void close_collection(void *self, struct collection *collection)
     free(collection);
 }
 
-static bool is_text(const char *type)
-{
-    size_t size = strlen(type);
-
-    return strstr(type, "char") != NULL && (type[size - 1] == '*' || type[size - 1] == ']') &&
-           strstr(type, "**") == NULL;
-}
-
 /* What the view compares its values with must be of their kind. */
 static int check_kinds(const struct collection *collection, struct problem *problem)
 {
@@ -315,14 +307,15 @@ static int check_kinds(const struct collection *collection, struct problem *prob
         if (collection->list[i].probe == NULL)
             continue;
         const char *type = sensor_probe_type(collection->list[i].probe);
+        bool is_text = sensor_probe_is_text(collection->list[i].probe);
         const struct view_expression *other =
             view_mismatch(view, (uint32_t)collection->list[i].reference,
-                          is_text(type) ? VIEW_IS_TEXT : VIEW_IS_NUMBER);
+                          is_text ? VIEW_IS_TEXT : VIEW_IS_NUMBER);
         if (other != NULL)
             return problem_set(
                 problem, -EINVAL, "%s:%u:%u: %s is a %s (%s): it cannot be compared with a %s",
                 collection->wish.file_name, other->line, other->column, reference->attribute,
-                is_text(type) ? "text" : "number", type, is_text(type) ? "number" : "text");
+                is_text ? "text" : "number", type, is_text ? "number" : "text");
     }
     return 0;
 }

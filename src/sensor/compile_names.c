@@ -296,6 +296,10 @@ static int compile_unknown(struct compiler *compiler, const struct c_expression 
     bool described = dwfl_module_getdwarf(compiler->program->modules[0], &bias) != NULL;
     const char *missing = units_missing(compiler->program->modules[0]);
 
+    if (lookup_thread_local(compiler->program, name->name))
+        return compile_problem(compiler, name, -ENOENT,
+                               "'%s' is thread-local, and can only be read with debug information",
+                               name->name);
     nearest_text(nearest, "", text);
     return compile_problem(
         compiler, name, -ENOENT, "process %d has no variable '%s'%s%s%s%s%s",

@@ -486,3 +486,19 @@ void lookup_symbols(struct sensor_program *program, const char *name, bool funct
     for (size_t i = 0; i < program->module_count && ret_symbols->count == 0; i++)
         look_in_module(program->modules[i], name, function, ret_symbols, nearest);
 }
+
+bool lookup_thread_local(struct sensor_program *program, const char *name)
+{
+    for (size_t i = 0; i < program->module_count; i++) {
+        int count = dwfl_module_getsymtab(program->modules[i]);
+        for (int k = 0; k < count; k++) {
+            GElf_Sym symbol;
+            GElf_Addr address;
+            const char *found = dwfl_module_getsym_info(program->modules[i], k, &symbol, &address,
+                                                        NULL, NULL, NULL);
+            if (found != NULL && GELF_ST_TYPE(symbol.st_info) == STT_TLS && strcmp(found, name) == 0)
+                return true;
+        }
+    }
+    return false;
+}

@@ -77,6 +77,9 @@ struct lookup_symbols {
 void lookup_symbols(struct sensor_program *program, const char *name, bool function,
                     struct lookup_symbols *ret_symbols, struct nearest *nearest);
 
+/* Whether a thread-local variable has this symbol. */
+bool lookup_thread_local(struct sensor_program *program, const char *name);
+
 /* Whether a name of the program is the one that the user gave: also that of a C++ or Rust function without its
  * arguments and hash. */
 bool lookup_same_function(const char *symbol, const char *name);

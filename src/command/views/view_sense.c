@@ -73,7 +73,7 @@ static int set_condition(struct sensing *sensing, struct problem *problem)
 
 static void print_record(const struct sensing *sensing, const struct sensor_record *record)
 {
-    char text[64];
+    char text[SENSOR_TEXT_SIZE * 4 + 3];
 
     if (sensing->options->json) {
         printf("{\"time\": %" PRIu64 ", \"tid\": %d, \"values\": [", record->time, record->tid);
