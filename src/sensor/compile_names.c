@@ -342,6 +342,9 @@ static int compile_program_variable(struct compiler *compiler, const struct c_ex
 
     if (result == -ENOENT)
         return 0;
+    if (result == -ENODATA)
+        return compile_problem(compiler, name, -ENOTSUP,
+                               "'%s' is nowhere: the compiler has removed it", name->name);
     if (result == -EEXIST)
         return compile_problem(
             compiler, name, -EINVAL,

@@ -106,7 +106,7 @@ static int add_elements(struct making *making, const struct type *type, uint64_t
         result = add_value(making, &(struct type_member){.type = target,
                                                          .offset = offset + i * target->size});
     }
-    say(making, making->full ? "" : count > ELEMENTS_MOST ? ", ...]" : "]");
+    say(making, count > ELEMENTS_MOST && !making->full ? ", ...]" : "]");
     return result;
 }
 
@@ -161,8 +161,9 @@ static int add_value(struct making *making, const struct type_member *member)
     if (type != NULL && type->kind == TYPE_ARRAY)
         return add_elements(making, type, member->offset);
     if (type == NULL || type->kind == TYPE_STRUCT || type->kind == TYPE_VOID ||
-        (size != 1 && size != 2 && size != 4 && size != 8)) {
-        say(making, "?"); /* a variant of Rust, a number of 16 bytes ... */
+        (size != 1 && size != 2 && size != 4 && size != 8) ||
+        member->bit_shift + member->bit_size > size * 8) {
+        say(making, "?"); /* a variant of Rust, a number of 16 bytes, bits of a packed struct ... */
         return 0;
     }
     return add_part(making, (struct part){.type = type,
