@@ -202,10 +202,9 @@ static void say_all(struct agent_views *views)
         return;
     json_t *batch = take_batch(views);
     bool all = json_array_size(views->said) == 0 && !views->lacks;
-    json_t *params =
-        json_pack("{s:I, s:o, s:I, s:I}", "begin", views->begin, "said", batch, "until",
-                  all ? (json_int_t)resident_until(views->resident) : 0, "dropped",
-                  (json_int_t)views->dropped);
+    json_t *params = json_pack("{s:I, s:o, s:I, s:I}", "begin", views->begin, "said", batch,
+                               "until", all ? (json_int_t)resident_until(views->resident) : 0,
+                               "dropped", (json_int_t)views->dropped);
     add_rates(views, params, now);
     agent_notice(views->agent, "view.said", params);
     views->dropped = 0;

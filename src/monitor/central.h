@@ -61,7 +61,7 @@ int central_read(struct central *central, const struct view_entity *entity, cons
 struct central_row_state {
     const char *name; /* of the instance that [*] stands for; "": the view has none */
     bool active;
-    bool late; /* a machine is late: whether it is active is not known */
+    bool late;     /* a machine is late: whether it is active is not known */
     bool changing; /* its plan changes: not known either */
     /* an entity of the predicate without which it cannot be true, and which is not there; NULL: none */
     const struct view_entity *missing;

@@ -60,14 +60,16 @@ struct central_row {
     char (*texts)[TEXT_SIZE];
     /* central_rates.c */
     struct measured measured[VIEW_ENTITIES_MOST];
-    unsigned over, calm;          /* reviews in a row */
-    bool cannot;                  /* was said */
-    bool adapted;                 /* the plan was chosen for high rates */
-    uint64_t changed_at;          /* CLOCK_MONOTONIC */
-    uint64_t replanned;           /* how often */
-    char why[PLANNING_WHY_SIZE];  /* the last time; "": never */
-    uint32_t settling;            /* set of entities whose first values under a new plan have not come yet ... */
-    uint64_t settled;             /* ... and the wall clock of the latest of those that have; 0: all is evaluated */
+    unsigned over, calm;         /* reviews in a row */
+    bool cannot;                 /* was said */
+    bool adapted;                /* the plan was chosen for high rates */
+    uint64_t changed_at;         /* CLOCK_MONOTONIC */
+    uint64_t replanned;          /* how often */
+    char why[PLANNING_WHY_SIZE]; /* the last time; "": never */
+    uint32_t
+        settling; /* set of entities whose first values under a new plan have not come yet ... */
+    uint64_t
+        settled; /* ... and the wall clock of the latest of those that have; 0: all is evaluated */
 };
 
 struct order_link {
@@ -95,7 +97,7 @@ struct carried {
 struct link_rates {
     uint64_t arrived, dropped; /* values since the last review */
     struct carried reads, carries;
-    struct demand { /* of all instances there, per second */
+    struct demand {   /* of all instances there, per second */
         double given; /* to be read */
         double handed, lost;
     } demand;
@@ -110,7 +112,7 @@ struct central {
     int link_count;
     struct central_order order;
     struct link_rates rates[CENTRAL_LINKS_MOST];
-    uint64_t reviewed; /* CLOCK_MONOTONIC */
+    uint64_t reviewed;                /* CLOCK_MONOTONIC */
     struct known_instance *instances; /* that live */
     size_t instance_count, instance_capacity;
     uint64_t last_id;

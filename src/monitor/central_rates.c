@@ -16,16 +16,16 @@
 #include <stdio.h>
 #include <string.h>
 
-#define REVIEW_EVERY  1000000000u  /* ns */
-#define CHANGE_LEAST  5000000000u  /* ns between two plans of a row */
-#define KNOWN_FOR     60000000000u /* ns: then what was measured may not be true any more */
-#define BEHIND        500000000u   /* ns: a machine that is further behind is given too much ... */
-#define GIVEN_MORE    1.1          /* ... if it is given so many times what arrives */
-#define REVIEWS_FULL  2u           /* in a row */
-#define CALM          10u          /* reviews */
-#define CALM_LOAD     0.5
-#define BETTER        0.9 /* another plan must need less than this share */
-#define RATE_LEAST    1e-3
+#define REVIEW_EVERY 1000000000u  /* ns */
+#define CHANGE_LEAST 5000000000u  /* ns between two plans of a row */
+#define KNOWN_FOR    60000000000u /* ns: then what was measured may not be true any more */
+#define BEHIND       500000000u   /* ns: a machine that is further behind is given too much ... */
+#define GIVEN_MORE   1.1          /* ... if it is given so many times what arrives */
+#define REVIEWS_FULL 2u           /* in a row */
+#define CALM         10u          /* reviews */
+#define CALM_LOAD    0.5
+#define BETTER       0.9 /* another plan must need less than this share */
+#define RATE_LEAST   1e-3
 
 /* ---- what was measured ---- */
 

@@ -308,9 +308,8 @@ static int check_kinds(const struct collection *collection, struct problem *prob
             continue;
         const char *type = sensor_probe_type(collection->list[i].probe);
         bool is_text = sensor_probe_is_text(collection->list[i].probe);
-        const struct view_expression *other =
-            view_mismatch(view, (uint32_t)collection->list[i].reference,
-                          is_text ? VIEW_IS_TEXT : VIEW_IS_NUMBER);
+        const struct view_expression *other = view_mismatch(
+            view, (uint32_t)collection->list[i].reference, is_text ? VIEW_IS_TEXT : VIEW_IS_NUMBER);
         if (other != NULL)
             return problem_set(
                 problem, -EINVAL, "%s:%u:%u: %s is a %s (%s): it cannot be compared with a %s",

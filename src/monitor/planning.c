@@ -68,11 +68,10 @@ static void why_full(const struct view *view, const struct view_costs *here,
 
     view_entity_text(&view->entities[plan->fullest], entity);
     if (most <= 0)
-        most = plan->by_reading ? view_usual_reads(here)
-                                : view_usual_carries(here, VIEW_ON_SUBNET);
+        most = plan->by_reading ? view_usual_reads(here) : view_usual_carries(here, VIEW_ON_SUBNET);
     snprintf(text, PLANNING_WHY_SIZE, "%s changes %.0f times/s, and %s %s%s %.0f records/s", entity,
-             placed->changes, plan->by_reading ? "the monitor of" : "the way from",
-             placed->machine, plan->by_reading ? " reads" : " carries", most);
+             placed->changes, plan->by_reading ? "the monitor of" : "the way from", placed->machine,
+             plan->by_reading ? " reads" : " carries", most);
 }
 
 /* No plan is in time. */

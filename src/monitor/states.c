@@ -166,13 +166,13 @@ json_t *view_plan_json(const struct view_conditions *conditions, const struct vi
                       is_program ? collections[part->collection] : "figures", "evaluated",
                       sites[part->evaluates], "route", routes[part->route], "how", how));
     }
-    json_t *object =
-        json_pack("{s:o, s:s, s:s, s:b, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "instances",
-                  parts, "evaluated", sites[plan->top], "notifies", sites[plan->notifies],
-                  "dedicated", (int)plan->dedicated, "window", plan->window, "latency",
-                  plan->latency, "notice", plan->notice, "flush", plan->flush, "period",
-                  plan->period, "load", plan->load, "records", plan->records, "messages", plan->traffic, "per_record",
-                  plan->per_record, "per_notification", plan->per_notification);
+    json_t *object = json_pack(
+        "{s:o, s:s, s:s, s:b, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "instances",
+        parts, "evaluated", sites[plan->top], "notifies", sites[plan->notifies], "dedicated",
+        (int)plan->dedicated, "window", plan->window, "latency", plan->latency, "notice",
+        plan->notice, "flush", plan->flush, "period", plan->period, "load", plan->load, "records",
+        plan->records, "messages", plan->traffic, "per_record", plan->per_record,
+        "per_notification", plan->per_notification);
     if (failed == 0)
         return object;
     json_decref(object);
@@ -196,8 +196,8 @@ struct listing {
 static const char *state_of(const struct listing *listing, const struct central_row_state *row)
 {
     return !listing->is_on || row->late || row->changing || row->missing != NULL ? "unknown"
-           : row->active                                        ? "active"
-                                                                : "inactive";
+           : row->active                                                         ? "active"
+                                                                                 : "inactive";
 }
 
 /* Why it is unknown. */

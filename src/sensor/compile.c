@@ -457,9 +457,9 @@ static int compile_result(struct compiler *compiler, const struct c_expression *
             return no_memory(compiler);
         compiled->is_text = made == 0;
         if (made == 0)
-            return compile_step(compiler, tree,
-                                (struct sensor_step){.operation = STEP_ADD_CONSTANT,
-                                                     .constant = operand->offset});
+            return compile_step(
+                compiler, tree,
+                (struct sensor_step){.operation = STEP_ADD_CONSTANT, .constant = operand->offset});
     }
     if (is_text(compiler, operand)) {
         compiled->is_text = true;

@@ -505,7 +505,8 @@ bool lookup_thread_local(struct sensor_program *program, const char *name)
             GElf_Addr address;
             const char *found = dwfl_module_getsym_info(program->modules[i], k, &symbol, &address,
                                                         NULL, NULL, NULL);
-            if (found != NULL && GELF_ST_TYPE(symbol.st_info) == STT_TLS && strcmp(found, name) == 0)
+            if (found != NULL && GELF_ST_TYPE(symbol.st_info) == STT_TLS &&
+                strcmp(found, name) == 0)
                 return true;
         }
     }

@@ -103,8 +103,8 @@ static int add_elements(struct making *making, const struct type *type, uint64_t
     say(making, "[");
     for (uint64_t i = 0; i < count && i < ELEMENTS_MOST && !making->full && result == 0; i++) {
         say(making, i == 0 ? "" : ", ");
-        result = add_value(making, &(struct type_member){.type = target,
-                                                         .offset = offset + i * target->size});
+        result = add_value(
+            making, &(struct type_member){.type = target, .offset = offset + i * target->size});
     }
     say(making, count > ELEMENTS_MOST && !making->full ? ", ...]" : "]");
     return result;
@@ -173,15 +173,16 @@ static int add_value(struct making *making, const struct type_member *member)
                                           .bit_size = member->bit_size});
 }
 
-int shape_make(struct sensor_program *program, const struct type *type, const struct shape **ret_shape)
+int shape_make(struct sensor_program *program, const struct type *type,
+               const struct shape **ret_shape)
 {
     struct shape *shape = arena_allocate(&program->memory, sizeof(*shape));
     struct making making = {.program = program, .shape = shape};
 
     if (shape == NULL)
         return -ENOMEM;
-    *shape = (struct shape){
-        .size = type->size > SENSOR_TEXT_BYTES ? SENSOR_TEXT_BYTES : (uint32_t)type->size};
+    *shape = (struct shape){.size = type->size > SENSOR_TEXT_BYTES ? SENSOR_TEXT_BYTES
+                                                                   : (uint32_t)type->size};
     int result = add_struct(&making, type, 0);
     if (result == 0 && shape->count == 0)
         return -ENOENT;
@@ -208,8 +209,8 @@ static void put(struct writing *writing, const char *text)
 {
     size_t left = writing->used < writing->size ? writing->size - writing->used : 0;
 
-    writing->used += (size_t)snprintf(left > 0 ? writing->text + writing->used : NULL, left, "%s",
-                                      text);
+    writing->used +=
+        (size_t)snprintf(left > 0 ? writing->text + writing->used : NULL, left, "%s", text);
 }
 
 static void put_text(struct writing *writing, const char *bytes, size_t size)
@@ -218,7 +219,11 @@ static void put_text(struct writing *writing, const char *bytes, size_t size)
     for (size_t i = 0; i < size && bytes[i] != '\0'; i++) {
         unsigned char c = (unsigned char)bytes[i];
         char one[8];
-        snprintf(one, sizeof(one), c < ' ' || c >= 127 ? "\\x%02x" : c == '"' || c == '\\' ? "\\%c" : "%c", c);
+        snprintf(one, sizeof(one),
+                 c < ' ' || c >= 127     ? "\\x%02x"
+                 : c == '"' || c == '\\' ? "\\%c"
+                                         : "%c",
+                 c);
         put(writing, one);
     }
     put(writing, "\"");
@@ -251,9 +256,9 @@ static void put_part(struct writing *writing, const struct part *part, const cha
         put_real(writing, bits, part->size);
         return;
     }
-    bits = sensor_extend(bits >> part->bit_shift,
-                         part->bit_size > 0 ? part->bit_size : part->size * 8,
-                         part->type->is_signed);
+    bits =
+        sensor_extend(bits >> part->bit_shift, part->bit_size > 0 ? part->bit_size : part->size * 8,
+                      part->type->is_signed);
     if (part->type->kind != TYPE_INTEGER)
         snprintf(text, sizeof(text), "0x%" PRIx64, bits);
     else if (part->type->is_signed)

@@ -11,7 +11,8 @@ struct shape;
 
 /* Its first SENSOR_TEXT_BYTES bytes, at most; `...` stands for what is behind them, and for what is too deep. Returns 0, -ENOENT: it
  * has no members that are known, or -ENOMEM. */
-int shape_make(struct sensor_program *program, const struct type *type, const struct shape **ret_shape);
+int shape_make(struct sensor_program *program, const struct type *type,
+               const struct shape **ret_shape);
 
 /* How many bytes of it are read. */
 uint32_t shape_size(const struct shape *shape);

@@ -400,9 +400,9 @@ int type_each_member(struct sensor_program *program, const struct type *type,
         result = found_member(program, &child,
                               number_attribute(&child, DW_AT_data_member_location, 0), &member);
         if (result == 0)
-            result = each(context,
-                          tag == DW_TAG_inheritance ? member.type->name : dwarf_diename(&child),
-                          &member);
+            result =
+                each(context, tag == DW_TAG_inheritance ? member.type->name : dwarf_diename(&child),
+                     &member);
     } while (result == 0 && dwarf_siblingof(&child, &child) == 0);
     return result;
 }

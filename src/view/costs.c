@@ -216,8 +216,7 @@ static int take_place(struct view_costs *costs, const struct line *line)
         else if (strcasecmp(word, "carries") == 0)
             result = read_records(line, i + 1, &placed.carries);
         else
-            result =
-                wrong(line, word, "process, changes, selectivity, passes, reads or carries");
+            result = wrong(line, word, "process, changes, selectivity, passes, reads or carries");
     }
     placed.process = (uint32_t)process;
     if (result < 0)

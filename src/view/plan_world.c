@@ -85,7 +85,8 @@ static void place(struct plan_world *world, uint32_t index)
         .selectivity = placed != NULL ? placed->selectivity : world->costs->selectivity};
     here->to_central = distance(world->costs, placed != NULL ? placed->machine : "");
     here->sensor_passes = placed != NULL && placed->sensor_passes;
-    here->reads = placed != NULL && placed->reads > 0 ? placed->reads : view_usual_reads(world->costs);
+    here->reads =
+        placed != NULL && placed->reads > 0 ? placed->reads : view_usual_reads(world->costs);
     here->carries = placed != NULL && placed->carries > 0
                         ? placed->carries
                         : view_usual_carries(world->costs, here->to_central);

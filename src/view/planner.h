@@ -189,7 +189,8 @@ struct view_plans {
     double correct; /* ns: as given, or the largest delay of a record */
     bool
         pruned; /* so many instances that not all plans were looked at: `feasible` and `in_time` are lower bounds */
-    struct view_plan latest; /* if none is in time: of those that can be carried, the one whose window is least; else the one
+    struct view_plan
+        latest; /* if none is in time: of those that can be carried, the one whose window is least; else the one
                                 whose load is least */
 };
 

@@ -240,9 +240,9 @@ static void what_no_plan_carries_is_said_once(void **state)
     (void)state;
     for (int i = 0; i < 8; i++) {
         pass_second(world, 4400, 1200);
-        notes += strstr(world->note, "view Longer: cannot be kept: Q[\"web1:q\"] changes 4400 "
-                                     "times/s, and the way from web1 carries 1200 records/s") !=
-                 NULL;
+        notes +=
+            strstr(world->note, "view Longer: cannot be kept: Q[\"web1:q\"] changes 4400 "
+                                "times/s, and the way from web1 carries 1200 records/s") != NULL;
         world->note[0] = '\0';
     }
     assert_int_equal(1, notes);

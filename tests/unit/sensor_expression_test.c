@@ -309,9 +309,10 @@ static void whole_structs(void **state)
 
     (void)state;
     check_struct("queues[1].both", "{word: 1234605616436508552, halves: [1432778632, 287454020]}");
-    check_struct("large", "{begin: \"0123456789012345678901234567890123456789"
-                          "01234567890123456789012345678901234567890123456789"
-                          "0123456789\", inner: {a: 7, deep: {b: 8, deeper: {...}}, d: [1, 0, 0, ...]}}");
+    check_struct("large",
+                 "{begin: \"0123456789012345678901234567890123456789"
+                 "01234567890123456789012345678901234567890123456789"
+                 "0123456789\", inner: {a: 7, deep: {b: 8, deeper: {...}}, d: [1, 0, 0, ...]}}");
     check_struct("flags", "{begin: 703710, across: 624485, last: -77}");
     /* cut */
     snprintf(expected, sizeof(expected),

@@ -19,11 +19,14 @@
 #define ROUNDS 60
 
 static const char *const views[] = {
-    "VIEW DEF V (t: Q[1].a) ACTIVE WHEN (Q[1].a > 24) AND (Q[2].a > 24); CORRECT TO WITHIN 25 MS; END VIEW DEF",
+    "VIEW DEF V (t: Q[1].a) ACTIVE WHEN (Q[1].a > 24) AND (Q[2].a > 24); CORRECT TO WITHIN 25 MS; "
+    "END VIEW DEF",
     "VIEW DEF V (t: Q[1].a) ACTIVE WHEN Q[1].a > Q[2].a; CORRECT TO WITHIN 200 MS; END VIEW DEF",
     "VIEW DEF V (t: Q[1].a) ACTIVE WHEN Q[1].a > Q[2].a; END VIEW DEF",
-    "VIEW DEF V (t: Q[1].a) ACTIVE WHEN Q[1].a > 3; CORRECT TO WITHIN 50 MS; NOTIFY 9 OF h WITHIN 90 MS; END VIEW DEF",
-    "VIEW DEF V (t: Q[1].a) ACTIVE WHEN (Q[1].a > 3) OR (Q[2].a > 3); CORRECT TO WITHIN 1 S; END VIEW DEF",
+    "VIEW DEF V (t: Q[1].a) ACTIVE WHEN Q[1].a > 3; CORRECT TO WITHIN 50 MS; NOTIFY 9 OF h WITHIN "
+    "90 MS; END VIEW DEF",
+    "VIEW DEF V (t: Q[1].a) ACTIVE WHEN (Q[1].a > 3) OR (Q[2].a > 3); CORRECT TO WITHIN 1 S; END "
+    "VIEW DEF",
 };
 
 struct world {
@@ -113,7 +116,8 @@ static void look_at_all(const struct world *world, double *ret_least, size_t *re
     *ret_in_time = 0;
     for (size_t number = 0; number < all * 6; number++) {
         struct view_plan one = {.top = number % 3,
-                                .notifies = number / 3 % 2 == 0 ? VIEW_IN_RESIDENT : VIEW_IN_CENTRAL};
+                                .notifies =
+                                    number / 3 % 2 == 0 ? VIEW_IN_RESIDENT : VIEW_IN_CENTRAL};
         size_t rest = number / 6;
         bool in_time;
         for (size_t i = 0; i < count; i++, rest /= 18)
@@ -190,7 +194,8 @@ static void more_leaves_fewer_plans(void **state)
 static void what_is_measured_counts(void **state)
 {
     struct world world = {0};
-    struct figures figures = {.changes = {5000, 5000}, .passes = {0.01, 0.01}, .carries = {100, 100}};
+    struct figures figures = {
+        .changes = {5000, 5000}, .passes = {0.01, 0.01}, .carries = {100, 100}};
     double least;
     size_t filtered, unfiltered;
 

@@ -82,9 +82,10 @@ static void print_plans(const struct view_conditions *conditions, const struct v
     if (plans->pruned)
         printf("   too many instances to look at all plans: a better one may be missing\n");
     if (plans->count == 0 && plans->latest.load > 1)
-        printf("   none is in time: the one with the fewest records makes %.3g times as many as can "
-               "be %s\n",
-               plans->latest.load, plans->latest.by_reading ? "read" : "carried");
+        printf(
+            "   none is in time: the one with the fewest records makes %.3g times as many as can "
+            "be %s\n",
+            plans->latest.load, plans->latest.by_reading ? "read" : "carried");
     else if (plans->count == 0)
         printf("   none is in time: the values of the quickest one are up to %s apart, and it "
                "notifies after %s\n",
