@@ -182,15 +182,15 @@ static void add_how(struct central_row *row, const struct view_plan *plan)
     size_t used = strlen(row->why);
 
     for (uint32_t i = 0; i < view->entity_count && used < sizeof(row->why); i++) {
-        char entity[VIEW_ENTITY_SIZE], part[VIEW_PART_SIZE], *records;
+        bool conditional = conditions->of[i].count > 0 && !conditions->of[i].raw;
+        char entity[VIEW_ENTITY_SIZE], part[VIEW_PART_SIZE], *rest;
         if (plan->parts[i].collection == row->plan.parts[i].collection &&
             plan->parts[i].evaluates == row->plan.parts[i].evaluates)
             continue;
         view_entity_text(&view->entities[i], entity);
-        view_part_text(&plan->parts[i], view->entities[i].builtin,
-                       conditions->of[i].count > 0 && !conditions->of[i].raw, part);
-        if ((records = strstr(part, ", records")) != NULL)
-            *records = '\0';
+        view_part_text(&plan->parts[i], view->entities[i].builtin, conditional, part);
+        if ((rest = strstr(part, conditional ? ", records" : ",")) != NULL)
+            *rest = '\0';
         used += (size_t)snprintf(row->why + used, sizeof(row->why) - used, "; %s is now %s", entity,
                                  part);
     }

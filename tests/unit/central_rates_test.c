@@ -150,18 +150,6 @@ static struct central_measured_state measured(const struct world *world)
     return state;
 }
 
-static void answer(struct world *world)
-{
-    struct view_value values[2] = {{.kind = VIEW_IS_NUMBER, .number = 9},
-                                   {.kind = VIEW_IS_NUMBER, .number = 3}};
-
-    for (uint32_t i = 0; i < 2; i++) {
-        say_length(world, i, values[i].number);
-        central_answer(world->central, world->row, i, clock_now(CLOCK_REALTIME), values, 2);
-    }
-    said_all(world);
-}
-
 static void take_state(void *context, const struct central_row_state *state)
 {
     *(struct central_row_state *)context = *state;
@@ -173,6 +161,19 @@ static struct central_row_state row_of(const struct world *world)
 
     central_each_row(world->central, 0, take_state, &state);
     return state;
+}
+
+static void answer(struct world *world)
+{
+    struct view_value values[2] = {{.kind = VIEW_IS_NUMBER, .number = 9},
+                                   {.kind = VIEW_IS_NUMBER, .number = 3}};
+
+    for (uint32_t i = 0; i < 2; i++) {
+        say_length(world, i, values[i].number);
+        assert_true(row_of(world).changing);
+        central_answer(world->central, world->row, i, clock_now(CLOCK_REALTIME), values, 2);
+    }
+    said_all(world);
 }
 
 static void a_plan_that_does_not_hold_is_changed(void **state)
