@@ -145,6 +145,12 @@ static inline const struct view *central_view_of(const struct central_row *row)
     return &row->central->options.file->views[row->view];
 }
 
+/* Whether its plan was changed, and not all values of the new one are evaluated. */
+static inline bool central_is_changing(const struct central_row *row)
+{
+    return row->settling != 0 || row->settled != 0;
+}
+
 /* central_links.c: asks a resident monitor, and counts it. */
 int central_step(struct central *central, int link, const struct row_step *step,
                  struct problem *problem);

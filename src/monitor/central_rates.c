@@ -80,14 +80,15 @@ static void add(struct demand *demand, const struct central_row *row, int link)
         }
 }
 
-static struct demand demand_of(const struct central *central, int link)
+static void sum_demands(struct central *central)
 {
-    struct demand all = {0};
-
-    for (size_t i = 0; i < central->row_count; i++)
-        if (central->rows[i] != NULL)
-            add(&all, central->rows[i], link);
-    return all;
+    for (int i = 0; i < central->link_count; i++)
+        central->rates[i].demand = (struct demand){0};
+    for (size_t i = 0; i < central->row_count; i++) {
+        const struct central_row *row = central->rows[i];
+        for (size_t k = 0; row != NULL && k < row->opened_count; k++)
+            add(&central->rates[row->opened[k]].demand, row, row->opened[k]);
+    }
 }
 
 /* What it can do is what it does, once it is given more for a while. */
@@ -106,7 +107,7 @@ static void review_link(struct central *central, int link, double seconds, uint6
 {
     const struct order_link *of = &central->order.links[link];
     struct link_rates *rates = &central->rates[link];
-    struct demand all = demand_of(central, link);
+    const struct demand all = rates->demand;
     double arrived = (double)rates->arrived / seconds;
     uint64_t wall = clock_now(CLOCK_REALTIME);
     bool behind = of->tells && wall > of->until && wall - of->until > BEHIND;
@@ -115,7 +116,6 @@ static void review_link(struct central *central, int link, double seconds, uint6
     learn(&rates->carries,
           of->tells && (rates->dropped > 0 || behind) && all.handed > GIVEN_MORE * arrived, arrived,
           now);
-    rates->demand = all;
     rates->arrived = rates->dropped = 0;
 }
 
@@ -257,7 +257,9 @@ static void review_row(struct central_row *row, uint64_t now)
     struct planning_place places[VIEW_ENTITIES_MOST];
     struct view_plan looked = row->plan;
 
-    central_find_places(row, places);
+    for (uint32_t i = 0; i < central_view_of(row)->entity_count; i++)
+        places[i] = (struct planning_place){row->places[i].machine, row->places[i].process};
+    central_add_measured(row, places);
     if (planning_look(&central->conditions[row->view], central->options.costs, places,
                       central->options.machine, &looked) < 0)
         return;
@@ -282,11 +284,12 @@ void central_review(struct central *central, uint64_t now)
     double seconds = (double)(now - central->reviewed) / 1e9;
     bool first = central->reviewed == 0;
     central->reviewed = now;
+    sum_demands(central);
     for (int i = 0; i < central->link_count && !first; i++)
         review_link(central, i, seconds, now);
     for (size_t i = 0; i < central->row_count && !first; i++) {
         struct central_row *row = central->rows[i];
-        if (row != NULL && row->planned && row->settling == 0)
+        if (row != NULL && row->planned && row->linked != 0 && !central_is_changing(row))
             review_row(row, now);
     }
 }
