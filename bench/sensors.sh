@@ -12,7 +12,8 @@ changes=${CHANGES:-100000}
 busy=${BUSY:-10000}
 work=$(mktemp -d)
 sensing=
-trap 'exec 3>&-; [ -z "$sensing" ] || kill "$sensing" 2> /dev/null; wait; rm -rf "$work"' EXIT
+other=
+trap 'exec 3>&-; [ -z "$sensing" ] || kill "$sensing" 2> /dev/null; [ -z "$other" ] || kill "$other"; wait; rm -rf "$work"' EXIT
 mkfifo "$work/orders"
 "$program" < "$work/orders" > "$work/log" &
 sensed=$!
@@ -80,3 +81,10 @@ row "line, 1 value" "$sensed" "sensed.c:$line" queue_size
 row "function, extended: refuses all" --when 'sensor.value1 > 1000' "$sensed" enqueue amount
 row "USDT probe, extended: refuses all" --when 'sensor.value2 > 100000' "$sensed" sensed:changed arg1 arg2
 row "USDT probe, only changes: none" --changes "$sensed" sensed:changed arg2
+row "by file: function, 1 value" "$program" enqueue amount
+row "by file: USDT probe, 2 values" "$program" sensed:changed arg1 arg2
+row "by file: USDT probe, only changes: none" --changes "$program" sensed:changed arg2
+sleep 100000 3>&- &
+other=$!
+row "by file, a process left out: function" --under $other "$program" enqueue amount
+row "by file, a process left out: USDT probe" --under $other "$program" sensed:changed arg1 arg2

@@ -3,7 +3,8 @@
 """perturbation.py BUILD_FOLDER [EVENTS [ROUNDS [SEED]]]: what monitoring costs a program, by where the monitor evaluates: in
 the sensor, in the resident monitor of the program's machine (local), or in the central one on another machine. Two
 generators on the host "sun" (scripts/hosts) assign 0 or 1 to a variable each; the central monitor is outside of that host.
-In each round they do so four times, with one way after the other switched on, so that other load disturbs all alike.
+In each round they do so four times, with one way after the other switched on, so that other load disturbs all alike. What is
+handed on, as records and messages, has the paper's order in each run: sensor, local, central.
 
 The last line is the result as JSON, for programs."""
 import json
@@ -71,13 +72,14 @@ for generator in generators:
     generator.end()
 
 say(f"2 generators, {rounds} rounds of {events} events each, seed {seed}; times are medians of a round")
-say(f"{'':12} {'elapsed':>10} {'CPU time':>10} {'CPU time':>10} {'assign-':>8} {'':>8} {'messages':>9}")
-say(f"{'':12} {'time':>10} {'generators':>10} {'whole host':>10} {'ments':>8} {'records':>8} {'to central':>9}")
+say(f"{'':12} {'elapsed':>10} {'CPU time':>10} {'CPU time':>10} {'assign-':>8} {'':>8} {'messages':>10} {'handed':>8}")
+say(f"{'':12} {'time':>10} {'generators':>10} {'whole host':>10} {'ments':>8} {'records':>8} {'to central':>10} {'on':>8}")
 for way, sums in measured.items():
     for key in ("elapsed", "cpu", "host"):
         sums[key] = statistics.median(sums[key])
+    sums["handed_on"] = sums.get("records", 0) + sums["messages"]
     say(f"{way:12} {sums['elapsed'] * 1e3:7.1f} ms {sums['cpu'] * 1e3:7.1f} ms {sums['host'] * 1e3:7.1f} ms"
-        f" {sums['assignments']:8} {sums.get('records', 0):8} {sums['messages']:9}")
+        f" {sums['assignments']:8} {sums.get('records', 0):8} {sums['messages']:10} {sums['handed_on']:8}")
 base = measured["unmonitored"]
 for way in WAYS:
     sums = measured[way]

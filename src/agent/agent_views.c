@@ -230,7 +230,6 @@ void agent_views_free(struct agent_views *views)
 
 static int add_objects(struct agent_views *views, json_t *objects, struct problem *problem)
 {
-    struct instances *instances = resident_instances(views->resident);
     json_t *object;
     size_t i;
     int result = 0;
@@ -240,7 +239,7 @@ static int add_objects(struct agent_views *views, json_t *objects, struct proble
         const char *text = json_string_value(object);
         if (result == 0)
             result = text == NULL ? problem_set(problem, -EINVAL, "view.begin: objects are strings")
-                                  : instances_define(instances, text, problem);
+                                  : resident_define(views->resident, text, problem);
     }
     return result;
 }

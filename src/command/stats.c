@@ -163,7 +163,7 @@ static const struct {
 } tables[] = {
     {"pair", TABLE_PAIRS},           {"path", TABLE_PATHS},     {"failure", TABLE_FAILURES},
     {"procedure", TABLE_PROCEDURES}, {"file", TABLE_FILES},     {"input", TABLE_INPUTS},
-    {"load", TABLE_LOADS},           {"cgroup", TABLE_CGROUPS},
+    {"load", TABLE_LOADS},           {"cgroup", TABLE_CGROUPS}, {"decision", TABLE_DECISIONS},
 };
 
 static const char *by_word(size_t index)
@@ -237,7 +237,7 @@ static const struct command_option stats_options[] = {
      {"WHAT", ARGUMENT_WORD, by_word},
      "rows: process (default), user, container, program, machine, namespace (PID);\nor only one "
      "table: pair, path (connections), failure (failed connections),\n"
-     "procedure, file, load (of machines), cgroup"},
+     "procedure, file, load (of machines), cgroup, decision (of dpm steer)"},
     {"sort",
      OPTION_SORT,
      {"WHAT", ARGUMENT_WORD, order_word},

@@ -6,7 +6,7 @@
  *                                                                                                |
  *      line, line of JSON <--decided--------------------------------------------------------------+--act--> journal, then the act
  */
-#include "command/live/live_feed.h"
+#include "command/live/live_operand.h"
 #include "command/steer_lines.h"
 #include "host/host.h"
 #include "show/show.h"
@@ -25,7 +25,15 @@
 struct steering {
     const char *file;
     bool dry, json, undo;
+    const char *session; /* of several machines, or a folder of traces; NULL: this machine */
+    struct live_operand operand;
     uint64_t duration; /* ns; 0: until a signal */
+    const char *trace; /* that gets what was metered, and the decisions; NULL: none ... */
+    uint64_t max_size; /* ... bytes, at most */
+    bool unstored;     /* a decision: there was no memory for it */
+    struct steer_tally tally;
+    uint64_t began;  /* CLOCK_MONOTONIC; 0: not yet */
+    uint64_t silent; /* a bit for each machine that was said to be silent */
     struct steer_policy *policy;
     struct steer_machine machine;
     struct steer_members members;
@@ -52,24 +60,43 @@ static int act(void *context, const struct steer_act *act_, const struct steer_s
 
 static void decided(void *context, const struct steer_decision *decision)
 {
-    const struct steering *steering = context;
+    struct steering *steering = context;
+    struct decision_record record;
 
+    steer_record(steering->policy, &steering->machine, decision, &record);
+    steering->tally.decided[decision->outcome]++;
+    steering->unstored |= live_feed_add(&steering->feed, &record.header) < 0;
     steer_print(steering->policy, &steering->machine, decision, steering->json, stdout);
 }
 
-/* "1 change" */
-static const char *changes(size_t count, char text[COUNTED_SIZE])
+#define RESTORED_SIZE (STEER_TEXT_SIZE + 128)
+
+/* "1 change"; "1 change; left alone, since changed by others meanwhile: 2 (nginx[812] ...)" */
+static const char *changes(const struct steer_restored *restored, char text[RESTORED_SIZE])
 {
-    show_counted(count, "change", text);
+    char count[COUNTED_SIZE];
+
+    show_counted(restored->count, "change", count);
+    if (restored->changed == 0)
+        snprintf(text, RESTORED_SIZE, "%s", count);
+    else
+        snprintf(text, RESTORED_SIZE,
+                 "%s; left alone, since it was changed by others meanwhile: %s%s", count,
+                 restored->first_changed, restored->changed > 1 ? " and more" : "");
     return text;
 }
 
-/* In the guardian. */
-static void say_restored(size_t restored)
+static bool is_any(const struct steer_restored *restored)
 {
-    char text[COUNTED_SIZE];
+    return restored->count + restored->changed > 0;
+}
 
-    if (restored > 0)
+/* In the guardian. */
+static void say_restored(const struct steer_restored *restored)
+{
+    char text[RESTORED_SIZE];
+
+    if (is_any(restored))
         command_say("steer was killed: its guardian has restored %s", changes(restored, text));
 }
 
@@ -94,13 +121,45 @@ static void add_machine(struct steering *steering, struct steer_slice *slice)
     steering->summary = now;
 }
 
+static void count_slice(struct steering *steering, const struct live_snapshot *snapshot)
+{
+    struct steer_tally *tally = &steering->tally;
+
+    tally->records += snapshot->records;
+    tally->lost = snapshot->lost;
+    tally->slices++;
+    tally->length += snapshot->length;
+    tally->machines = snapshot->machine_count;
+}
+
+#define SILENT_LEAST  10000000000u /* ns */
+#define MACHINES_MOST 64           /* that are watched */
+
+/* Once for each time: a host that was lost. */
+static void say_silent(struct steering *steering, const struct live_snapshot *snapshot)
+{
+    for (size_t i = 0;
+         steering->session != NULL && i < snapshot->machine_count && i < MACHINES_MOST; i++) {
+        const struct live_machine *machine = &snapshot->machines[i];
+        bool is = !machine->ended && machine->last != UINT64_MAX && machine->last > SILENT_LEAST;
+        if (is && (steering->silent >> i & 1) == 0)
+            command_say("%s: nothing has come for 10 s: what it does is not known", machine->name);
+        steering->silent = (steering->silent & ~(1ull << i)) | (uint64_t)is << i;
+    }
+}
+
 static int take_slice(struct steering *steering, struct problem *problem)
 {
     const struct live_snapshot *snapshot = live_snapshot(steering->feed.live, 0);
     struct steer_slice slice;
 
+    if (!live_feed_is_current(&steering->feed)) /* what was recorded before we came */
+        return 0;
+    count_slice(steering, snapshot);
+    say_silent(steering, snapshot);
     steer_slice_make(snapshot, &steering->members, &slice);
-    add_machine(steering, &slice);
+    if (steering->session == NULL)
+        add_machine(steering, &slice);
     int result = steer_members_find(&steering->members, steering->policy, problem);
     if (result == 0 && steering->members.ended != 0)
         result = problem_set(problem, -ESRCH, "group %s: its process has ended",
@@ -109,6 +168,8 @@ static int take_slice(struct steering *steering, struct problem *problem)
         result = steer_hands_tend(steering->journal, steering->policy, &steering->members, problem);
     if (result == 0)
         result = steer_add(steering->steer, &slice, problem);
+    if (result == 0 && steering->unstored)
+        result = problem_set(problem, -ENOMEM, "out of memory for a decision's record");
     return result < 0 ? result : command_flush_output(problem);
 }
 
@@ -153,10 +214,18 @@ static void say_line(const char *line, void *context)
 
 static int open_feed(struct steering *steering, struct problem *problem)
 {
-    struct live_feed_options options = {
-        .interval = SLICE, .stop = steering->signals, .say = say_line};
-    int result = steer_members_choose(steering->policy, &steering->choice, problem);
+    struct live_feed_options options = {.interval = SLICE,
+                                        .stop = steering->signals,
+                                        .stored = steering->trace,
+                                        .max_size = steering->max_size,
+                                        .say = say_line};
+    int result = 0;
 
+    if (steering->session != NULL) {
+        live_operand_feed(&steering->operand, &options);
+        return live_feed_open(&steering->feed, &options, problem);
+    }
+    result = steer_members_choose(steering->policy, &steering->choice, problem);
     options.acquiring = (struct acquiring){
         .choice = &steering->choice, .waits = true, .below = BELOW_MASTERS, .say = say_line};
     return result < 0 ? result : live_feed_open(&steering->feed, &options, problem);
@@ -166,19 +235,22 @@ static int open_feed(struct steering *steering, struct problem *problem)
 static int begin(struct steering *steering, struct problem *problem)
 {
     const struct steer_calls calls = {steering, act, decided};
-    char text[COUNTED_SIZE];
-    size_t restored = 0;
+    char text[RESTORED_SIZE];
+    struct steer_restored restored = {0};
     int result = steer_policy_read(steering->file, &steering->policy, problem);
 
     if (result == 0)
-        result = steer_members_begin(&steering->members, steering->policy, problem);
+        result = steering->session == NULL
+                     ? steer_members_begin(&steering->members, steering->policy, problem)
+                     : steer_members_of_session(&steering->members, steering->policy,
+                                                steering->session, problem);
     if (result == 0 && !steering->dry)
         result = steer_journal_begin(steering->policy, &steering->members, &steering->journal,
                                      &restored, problem);
     if (result == 0 && !steering->dry && problem->text[0] != '\0')
         command_say("an earlier steer was killed, and not all can be restored: %s", problem->text);
-    if (restored > 0)
-        command_say("an earlier steer was killed: restored %s", changes(restored, text));
+    if (is_any(&restored))
+        command_say("an earlier steer was killed: restored %s", changes(&restored, text));
     if (result == 0 && !steering->dry) {
         result = steering->guardian = steer_guardian_begin(steering->journal, say_restored);
         if (result < 0)
@@ -195,17 +267,27 @@ static int begin(struct steering *steering, struct problem *problem)
     return result < 0 ? result : open_feed(steering, problem);
 }
 
+static void print_loop(struct steering *steering)
+{
+    steering->tally.cpu = clock_now(CLOCK_PROCESS_CPUTIME_ID);
+    steering->tally.real = clock_now(CLOCK_MONOTONIC) - steering->began;
+    steer_print_loop(steering->policy, &steering->tally, stdout);
+    fflush(stdout);
+}
+
 static int end(struct steering *steering, int result, struct problem *problem)
 {
-    char text[COUNTED_SIZE];
+    char text[RESTORED_SIZE];
     struct problem why = {""};
-    size_t restored = 0;
+    struct steer_restored restored = {0};
 
     int restoring = steer_journal_end(steering->journal, &restored, &why); /* first of all */
     if (steering->feed.history != NULL || steering->feed.recording.options != NULL)
         live_feed_close(&steering->feed);
-    if (restored > 0)
-        command_say("restored %s", changes(restored, text));
+    if (is_any(&restored))
+        command_say("restored %s", changes(&restored, text));
+    if (steering->began != 0 && !steering->json)
+        print_loop(steering);
     if (restoring < 0)
         command_say("not everything is restored: %s; try: dpm steer --undo", why.text);
     steer_free(steering->steer);
@@ -230,6 +312,7 @@ static int steer(struct steering *steering)
                     steer_measure_name(steering->policy->measure),
                     steering->policy->groups[steering->policy->goal].name,
                     steering->dry ? "nothing is changed" : "Ctrl-C restores everything");
+        steering->began = clock_now(CLOCK_MONOTONIC);
         result = loop(steering, &problem);
     }
     return end(steering, result, &problem);
@@ -237,13 +320,13 @@ static int steer(struct steering *steering)
 
 static int undo(void)
 {
-    char text[COUNTED_SIZE];
+    char text[RESTORED_SIZE];
     struct problem problem = {""};
-    size_t restored = 0;
+    struct steer_restored restored = {0};
     int result = steer_journal_undo(&restored, &problem);
 
-    if (restored > 0)
-        printf("restored %s\n", changes(restored, text));
+    if (is_any(&restored))
+        printf("restored %s\n", changes(&restored, text));
     else if (result == 0)
         puts("nothing was to be restored");
     return result < 0 ? command_error("%s", problem.text) : EXIT_SUCCESS;
@@ -251,9 +334,27 @@ static int undo(void)
 
 /* ---- options ---- */
 
-enum { OPTION_DRY = OPTION_HELP + 1, OPTION_JSON, OPTION_UNDO, OPTION_DURATION };
+enum {
+    OPTION_DRY = OPTION_HELP + 1,
+    OPTION_JSON,
+    OPTION_UNDO,
+    OPTION_DURATION,
+    OPTION_MAX_SIZE,
+    OPTION_SESSION
+};
+
+#define DEFAULT_MAX_SIZE (1ull << 30)
 
 static const struct command_option steer_options[] = {
+    {"output",
+     'o',
+     {"TRACE", ARGUMENT_TRACE},
+     "store what is metered, and the decisions, in the directory TRACE: the newest"},
+    {"max-size", OPTION_MAX_SIZE, {"N"}, "largest size of the trace, with K, M, G or T (1G)"},
+    {"session",
+     OPTION_SESSION,
+     {"NAME"},
+     "steer what this session, job or folder of traces records, on several machines"},
     {"dry-run", OPTION_DRY, {0}, "change nothing: print what it would try first"},
     {"json", OPTION_JSON, {0}, "print each decision as a line of JSON"},
     {"duration", OPTION_DURATION, {"TIME"}, "end after TIME: 10m, 1h"},
@@ -264,6 +365,17 @@ static const struct command_option steer_options[] = {
 static int take_option(int option, struct steering *steering)
 {
     switch (option) {
+    case 'o':
+        steering->trace = optarg;
+        return -1;
+    case OPTION_SESSION:
+        steering->session = optarg;
+        return -1;
+    case OPTION_MAX_SIZE:
+        if (parse_size(optarg, &steering->max_size) == 0 &&
+            steering->max_size >= TRACE_SMALLEST_KEPT)
+            return -1;
+        return command_usage_error("steer", "--max-size '%s': give a size of at least 1M", optarg);
     case OPTION_DRY:
         steering->dry = true;
         return -1;
@@ -286,7 +398,7 @@ static int take_option(int option, struct steering *steering)
 
 static int command_steer(int argc, char **argv)
 {
-    struct steering steering = {.guardian = -1, .signals = -1};
+    struct steering steering = {.guardian = -1, .signals = -1, .max_size = DEFAULT_MAX_SIZE};
     int option, status = -1;
 
     while (status < 0 && (option = command_next_option(&steer_command, argc, argv)) != -1)
@@ -294,11 +406,23 @@ static int command_steer(int argc, char **argv)
     if (status >= 0)
         return status;
     if (steering.undo)
-        return argc == optind ? undo() : command_usage_error("steer", "--undo takes no policy");
+        return argc == optind && steering.trace == NULL
+                   ? undo()
+                   : command_usage_error("steer", "--undo takes no policy, and no trace");
     if (argc - optind != 1)
         return command_usage_error("steer", "name one file with a policy");
     steering.file = argv[optind];
-    return steer(&steering);
+    if (steering.session != NULL && steering.trace != NULL)
+        return command_usage_error("steer", "-o: what a session records is stored by its filters");
+    if (steering.session != NULL) {
+        char *operands[] = {(char *)steering.session, NULL};
+        status = live_operand_done("steer", 1, operands, 0, &steering.operand);
+        if (status >= 0)
+            return status;
+    }
+    status = steer(&steering);
+    live_operand_free(&steering.operand);
+    return status;
 }
 
 const struct command steer_command = {

@@ -40,11 +40,11 @@ static json_t *number(double value)
 static void print_json(const struct steer_policy *policy, const struct words *words,
                        const struct steer_decision *decision, FILE *file)
 {
-    bool judged = decision->outcome == STEER_KEPT || decision->outcome == STEER_UNDONE;
+    bool judged = decision->outcome == DECISION_KEPT || decision->outcome == DECISION_UNDONE;
     bool acts = decision->act != NULL;
     json_t *line = json_pack(
         "{s:I, s:I, s:s, s:s, s:s, s:o, s:o, s:o}", "time_ns", (json_int_t)decision->time, "number",
-        (json_int_t)decision->number, "decision", steer_outcome_name(decision->outcome), "goal",
+        (json_int_t)decision->number, "decision", decision_name(decision->outcome), "goal",
         words->goal, "reason", words->reason, "before", number(decision->before), "after",
         number(judged ? decision->after : NAN), "noise", number(decision->noise));
 
@@ -92,24 +92,23 @@ static void print_text(const struct steer_policy *policy, const struct words *wo
 {
     char before[UNIT_SIZE];
 
-    fprintf(file, "%9.1f s  %s", (double)decision->time / 1e9,
-            steer_outcome_name(decision->outcome));
+    fprintf(file, "%9.1f s  %s", (double)decision->time / 1e9, decision_name(decision->outcome));
     if (decision->act == NULL) {
         value_text(policy, decision->before, before);
         fprintf(file, " to do: %s %s (noise %.0f%%)\n", words->goal, before, 100 * decision->noise);
         fprintf(file, "              %s\n", words->reason);
         return;
     }
-    if (decision->outcome != STEER_WOULD)
+    if (decision->outcome != DECISION_WOULD)
         fprintf(file, " %" PRIu64, decision->number);
     fprintf(file, ": %s: %s -> %s", words->act,
-            decision->outcome == STEER_UNDONE ? words->to : words->from,
-            decision->outcome == STEER_UNDONE ? words->from : words->to);
-    if (decision->outcome == STEER_TRIES || decision->outcome == STEER_WOULD)
+            decision->outcome == DECISION_UNDONE ? words->to : words->from,
+            decision->outcome == DECISION_UNDONE ? words->from : words->to);
+    if (decision->outcome == DECISION_TRIES || decision->outcome == DECISION_WOULD)
         fprintf(file, ", predicted %s%+.0f%%", decision->is_rough ? "perhaps " : "",
                 100 * decision->predicted);
     fputc('\n', file);
-    if (decision->outcome == STEER_KEPT || decision->outcome == STEER_UNDONE)
+    if (decision->outcome == DECISION_KEPT || decision->outcome == DECISION_UNDONE)
         print_measured(policy, words, decision, file);
     else
         fprintf(file, "              %s\n", words->reason);
@@ -125,4 +124,86 @@ void steer_print(const struct steer_policy *policy, const struct steer_machine *
         print_json(policy, &words, decision, file);
     else
         print_text(policy, &words, decision, file);
+}
+
+/* ---- the loop ---- */
+
+void steer_print_loop(const struct steer_policy *policy, const struct steer_tally *tally,
+                      FILE *file)
+{
+    char machines[COUNTED_SIZE], records[COUNTED_SIZE], lost[UNIT_SIZE], slices[COUNTED_SIZE],
+        length[UNIT_SIZE], acts[COUNTED_SIZE], cost[UNIT_SIZE];
+    char meters[192];
+
+    show_counted(tally->machines, "machine", machines);
+    show_counted(tally->records, "record", records);
+    show_count(tally->lost, lost);
+    show_counted(tally->slices, "snapshot", slices);
+    show_duration(tally->length, length);
+    show_counted(tally->decided[DECISION_TRIES], "act", acts);
+    show_percent(tally->cpu, tally->real, cost);
+    snprintf(meters, sizeof(meters), "%s, %s, %s lost", machines, records, lost);
+    fprintf(file, "\ncomputation --> meters      %s\n", meters);
+    fprintf(file, "     ^             |\n");
+    fprintf(file, "     |          reduction   %s, of %s in all\n", slices, length);
+    fprintf(file, "     |             |\n");
+    fprintf(file,
+            "    acts <----- scheduler   %s: %" PRIu64 " kept, %" PRIu64 " undone, %" PRIu64
+            " failed\n",
+            acts, tally->decided[DECISION_KEPT], tally->decided[DECISION_UNDONE],
+            tally->decided[DECISION_FAILED]);
+    fprintf(file, "The loop itself took %s%% of a CPU. Its goal: %s of %s.\n", cost,
+            steer_measure_name(policy->measure), policy->groups[policy->goal].name);
+}
+
+/* ---- records ---- */
+
+/* NAN, and what is below 0: not known. */
+static uint64_t goal_of(const struct steer_policy *policy, double value)
+{
+    double times = steer_is_latency(policy->measure) ? 1 : 1000;
+
+    return value >= 0 && value * times < 1e18 ? (uint64_t)llround(value * times) : NOT_KNOWN;
+}
+
+static uint32_t thousandths(double gain)
+{
+    return gain >= 0 ? (uint32_t)fmin(1000 * gain + 0.5, DECISION_NOT_KNOWN - 1)
+                     : DECISION_NOT_KNOWN;
+}
+
+/* Cuts it; `to` is all zero, and need not be terminated. */
+static void put_text(char *to, size_t size, const char *text)
+{
+    size_t length = strlen(text);
+
+    memcpy(to, text, length < size ? length : size);
+}
+
+void steer_record(const struct steer_policy *policy, const struct steer_machine *machine,
+                  const struct steer_decision *decision, struct decision_record *ret_record)
+{
+    bool judged = decision->outcome == DECISION_KEPT || decision->outcome == DECISION_UNDONE;
+    struct words words;
+
+    find_words(policy, machine, decision, &words);
+    *ret_record = (struct decision_record){
+        .header = {.time = clock_now(CLOCK_MONOTONIC),
+                   .id = EVENT_DECISION,
+                   .flags = RECORD_NO_STREAM},
+        .number = decision->number,
+        .before = goal_of(policy, decision->before),
+        .after = judged ? goal_of(policy, decision->after) : NOT_KNOWN,
+        .before_length = (uint64_t)decision->before_length,
+        .after_length = judged ? (uint64_t)decision->after_length : 0,
+        .outcome = decision->outcome,
+        .flags = (steer_is_latency(policy->measure) ? DECISION_IS_TIME : 0) |
+                 (decision->is_rough ? DECISION_IS_ROUGH : 0),
+        .predicted = decision->act == NULL ? DECISION_NOT_KNOWN : thousandths(decision->predicted),
+        .noise = thousandths(decision->noise)};
+    put_text(ret_record->act, sizeof(ret_record->act), words.act);
+    put_text(ret_record->from, sizeof(ret_record->from), words.from);
+    put_text(ret_record->to, sizeof(ret_record->to), words.to);
+    put_text(ret_record->goal, sizeof(ret_record->goal), words.goal);
+    put_text(ret_record->reason, sizeof(ret_record->reason), words.reason);
 }

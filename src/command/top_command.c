@@ -175,6 +175,8 @@ static void print(const struct live_feed *feed, const struct top_look *look, con
     puts(line);
     top_costs(snapshot, live_feed_records(feed), width, line);
     puts(line);
+    if (snapshot->new_decisions > 0 && top_mark(snapshot, width, line))
+        puts(line);
     if (look->view == TOP_STRIPS) {
         print_views(seen, width);
         return;

@@ -55,6 +55,7 @@ enum {
     OPTION_WHEN,
     OPTION_CHANGES,
     OPTION_COUNT,
+    OPTION_UNDER,
     OPTION_HOSTS, /* any of those that several commands share */
 };
 
@@ -91,6 +92,10 @@ static const struct command_option view_options[] = {
      "sense: only when this holds, as in 'sensor.value1 > 24'"},
     {"changes", OPTION_CHANGES, {0}, "sense: only when a value has changed"},
     {"count", OPTION_COUNT, {"NUMBER", ARGUMENT_OTHER, NULL}, "sense: end after so many lines"},
+    {"under",
+     OPTION_UNDER,
+     {"PID", ARGUMENT_OTHER, NULL},
+     "sense PROGRAM: only in this process and what descends from it"},
     {"json", OPTION_JSON, {0}, "print a JSON object for each line"},
     {0},
 };
@@ -191,8 +196,8 @@ static int load(size_t count, struct given *given)
 static int look(const char *action, char **operands, size_t count, struct given *given)
 {
     bool probe = strcmp(action, "probe") == 0;
-    int status =
-        refuse_options(action, given->options, probe ? "every json" : "when changes count json");
+    int status = refuse_options(action, given->options,
+                                probe ? "every json" : "when changes count under json");
 
     if (status >= 0)
         return status;
@@ -201,7 +206,8 @@ static int look(const char *action, char **operands, size_t count, struct given 
     if (probe && count < 2)
         return command_usage_error("view", "probe: give a process and C expressions");
     if (!probe && count < 3)
-        return command_usage_error("view", "sense: give a process, a place and C expressions");
+        return command_usage_error("view",
+                                   "sense: give a process or a program, a place and C expressions");
     return probe ? view_probe(operands[0], operands + 1, count - 1, &given->probe)
                  : view_sense(operands[0], operands[1], operands + 2, count - 2, &given->probe);
 }
@@ -301,6 +307,8 @@ static int take_option(int option, struct given *given)
         return -1;
     case OPTION_COUNT:
         return option_number("view", "count", 1, UINT64_MAX, &given->probe.count);
+    case OPTION_UNDER:
+        return view_process(optarg, &given->probe.under);
     case OPTION_HELP:
         return command_help("view");
     default:
@@ -330,7 +338,7 @@ const struct command view_command = {
     .usage =
         "[OPTION]... watch VIEWFILE TRACE... | watch VIEWFILE -- COMMAND |\n       run VIEWFILE "
         "[-- COMMAND] | control SOCKET REQUEST | load |\n       explain VIEWFILE | sql FILE "
-        "QUERY | probe PID EXPRESSION... |\n       sense PID PLACE EXPRESSION...",
+        "QUERY | probe PID EXPRESSION... |\n       sense PID|PROGRAM PLACE EXPRESSION...",
     .function = command_view,
     .operand = {"FILE", ARGUMENT_FILE},
     .options = view_options,

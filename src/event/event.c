@@ -5,6 +5,7 @@
  */
 #include "event/event.h"
 
+#include <math.h>
 #include <stddef.h>
 #include <string.h>
 #include <strings.h>
@@ -74,7 +75,11 @@ static const struct event_field exec_fields[] = {
 
 static const struct event_field wakeup_fields[] = {
     U(record, wakeup.woken, "woken", "number of the stream that slept"),
-    U(record, wakeup.waker, "waker", "flag 16: number of the stream that did it after its end"),
+    U(record, wakeup.waker, "waker",
+      "flag 16: number of the stream that did it after its end; woken is 0: size of the "
+      "communicator"),
+    U(record, wakeup.call, "call", "woken is 0: which collective function of MPI it begins"),
+    U(record, wakeup.communicator, "communicator", "... on which communicator, and its part there"),
     END_OF_FIELDS,
 };
 
@@ -195,6 +200,25 @@ static const struct event_field summary_fields[] = {
     SUMMARY(network_packets_sent, "networkPacketsSent", "packets"),
     SUMMARY(network_dropped, "networkDropped", "packets, either way"),
     SUMMARY(tcp_retransmitted, "tcpRetransmitted", "segments"),
+    END_OF_FIELDS,
+};
+
+static const struct event_field decision_fields[] = {
+    U(decision_record, number, "number", "of the act that was tried, 0: none yet"),
+    U(decision_record, before, "before", "the goal, ns, or thousandths of one in a second"),
+    U(decision_record, after, "after", "the same after it was tried"),
+    U(decision_record, before_length, "beforeLength", "ns that were measured before it was tried"),
+    U(decision_record, after_length, "afterLength", "ns that were measured after it, up to now"),
+    U(decision_record, outcome, "outcome",
+      "1 tries, 2 would try, 3 kept, 4 undone, 5 failed, 6 nothing to do"),
+    U(decision_record, flags, "decisionFlags", "1: the goal is a time, 2: the promise is rough"),
+    U(decision_record, predicted, "predicted", "gain, thousandths, all ones: unknown"),
+    U(decision_record, noise, "noise", "as a gain, thousandths, all ones: unknown"),
+    FIELD(decision_record, act, FIELD_TEXT, "act", "which act"),
+    FIELD(decision_record, from, FIELD_TEXT, "actFrom", "how it stood"),
+    FIELD(decision_record, to, FIELD_TEXT, "actTo", "what is tried"),
+    FIELD(decision_record, goal, FIELD_TEXT, "goal", "what is to get better"),
+    FIELD(decision_record, reason, FIELD_TEXT, "reason", "what was measured"),
     END_OF_FIELDS,
 };
 
@@ -386,9 +410,32 @@ static const struct event_type types[EVENT_ID_END] = {
     TYPE(SENSOR, NULL, RING_DATA, record, sensor_fields, "the value of a sensor"),
     TYPE(CLASS, NULL, RING_CONTROL, record, class_fields, "a class of records that lack fields"),
     TYPE(BEGIN, NULL, RING_CONTROL, begin_record, begin_fields, "a later file of a trace begins"),
+    TYPE(DECISION, NULL, RING_CONTROL, decision_record, decision_fields,
+         "what dpm steer has decided"),
     TYPE(MACHINE, NULL, RING_CONTROL, machine_record, machine_fields, "identity of the machine"),
     TYPE(END, NULL, RING_CONTROL, end_record, end_fields, "the recording ended in order"),
 };
+
+const char *decision_name(unsigned outcome)
+{
+    static const char *const names[DECISION_OUTCOMES] = {
+        [DECISION_TRIES] = "try",     [DECISION_WOULD] = "would",   [DECISION_KEPT] = "kept",
+        [DECISION_UNDONE] = "undone", [DECISION_FAILED] = "failed", [DECISION_NOTHING] = "nothing",
+    };
+
+    return outcome < DECISION_OUTCOMES ? names[outcome] : NULL;
+}
+
+double decision_gain(const struct decision_record *decision)
+{
+    double before = (double)decision->before, after = (double)decision->after;
+    bool judged = decision->outcome == DECISION_KEPT || decision->outcome == DECISION_UNDONE;
+
+    if (!judged || decision->before == NOT_KNOWN || decision->after == NOT_KNOWN ||
+        decision->before == 0 || decision->after == 0)
+        return NAN;
+    return 1000 * ((decision->flags & DECISION_IS_TIME ? before / after : after / before) - 1);
+}
 
 const struct event_type *event_type(unsigned id)
 {

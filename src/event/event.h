@@ -90,6 +90,12 @@ const struct event_type *event_type(unsigned id);
 /* The type with this name or synonym, ignoring case, or NULL. */
 const struct event_type *event_type_by_name(const char *name);
 
+/* "try", "would", "kept", "undone", "failed", "nothing"; NULL: no outcome (enum decision_outcome). */
+const char *decision_name(unsigned outcome);
+
+/* What the act of a KEPT or UNDONE has brought, in thousandths: 100 is 10 % more, or a time that is divided by 1.1. NAN: not known. */
+double decision_gain(const struct decision_record *decision);
+
 /* The size in bytes of a record with this ID, or 0 if there is no such type. */
 size_t event_size(unsigned id);
 

@@ -70,7 +70,8 @@ enum event_id {
     EVENT_SENSOR = 38,        /* the value of a sensor */
     EVENT_CLASS = 39,         /* a class of records that lack fields */
     EVENT_BEGIN = 40,         /* a file of a trace begins that keeps only the newest records */
-    EVENT_ID_END = 41,        /* not a type */
+    EVENT_DECISION = 41,      /* what `dpm steer` has decided */
+    EVENT_ID_END = 42,        /* not a type */
 };
 
 /* A record with an ID from here on belongs to a class: a type without some of its fields. A CLASS record in the same
@@ -136,6 +137,8 @@ enum record_flag {
     RECORD_SAME_CALL = 1024,
     /* SENDCALL: the stream was preempted; it did not wait for buffer space */
     RECORD_PREEMPTED = 256,
+    /* PATH: a socket that was made and is not used yet. Its addresses come with another PATH, if it is used */
+    RECORD_UNUSED = 256,
     /* READ and WRITE: the call has mapped the file, which may be read, or written to, there from now on */
     RECORD_MAPPED = 256,
     /* CREATEPATH of a file: it was emptied when it was opened. WRITE: the file was cut, or extended, to `offset` */
@@ -230,9 +233,13 @@ struct record {
             uint32_t unused[2];
         } exec;
         struct {
-            uint32_t woken; /* number of its STREAM record */
-            uint32_t waker; /* NO_STREAM: the stream that did it after its TERMINATION; else 0 */
-            uint32_t unused[2];
+            uint32_t woken; /* number of its STREAM record; 0: all that wait in `call` */
+            uint32_t
+                waker; /* NO_STREAM: the stream that did it after its TERMINATION; `woken` is 0: members of `communicator`, 0: not known */
+            /* With `woken` 0 the stream begins a collective function of MPI. All members call these in the same order: */
+            uint32_t call; /* this is the n-th one, modulo 2^32 ... */
+            uint32_t
+                communicator; /* ... on this communicator: a hash, not 0, and enum collective_part in the lowest bits */
         } wakeup;
         struct {
             uint32_t status;          /* as in wait(2): exit code << 8, or signal */
@@ -298,6 +305,16 @@ struct record {
 /* In place of a system call. RECEIVECALL with path 0: a call of MPI that waits for any of several messages. BLOCK: it waited for
  * other processes, in the function that is its object; `state` tells how long it spun there. */
 #define MPI_ANY_CALL 0xfffeu
+
+/* What a process does in a collective function of MPI. */
+enum collective_part {
+    COLLECTIVE_ALL = 0,      /* it needs what all others have: MPI_Allreduce, MPI_Barrier ... */
+    COLLECTIVE_GIVES = 1,    /* all others need what it has: the root of MPI_Bcast ... */
+    COLLECTIVE_TAKES = 2,    /* ... and these others */
+    COLLECTIVE_COLLECTS = 3, /* it needs what all others have: the root of MPI_Reduce ... */
+    COLLECTIVE_BRINGS = 4,   /* ... and these others */
+    COLLECTIVE_PART_MASK = 7,
+};
 
 /* `state` of a BLOCK in MPI: us of CPU time that it spun, above bit 0, which is that of an interruptible sleep. */
 static inline __attribute__((always_inline)) uint32_t block_state_of_spinning(uint64_t us)
@@ -511,7 +528,7 @@ enum name_kind {
     NAME_SHARED = 7,
 };
 
-/* Kinds of sockets that are not metered. Their names: unmetered.c. */
+/* Kinds of sockets, and another way to pass data, that are not metered. Their names: unmetered.c. */
 enum unmetered_kind {
     UNMETERED_NONE = 0,
     UNMETERED_MPTCP = 1,
@@ -523,7 +540,8 @@ enum unmetered_kind {
     UNMETERED_VSOCK = 7,
     UNMETERED_NETLINK = 8, /* to the kernel, nearly always */
     UNMETERED_OTHER = 9,
-    UNMETERED_END = 10, /* not a kind */
+    UNMETERED_PROCESS_VM = 10, /* no sockets: process_vm_readv, process_vm_writev */
+    UNMETERED_END = 11,        /* not a kind */
 };
 
 /* What a call waits for that is no path. Its name: */
@@ -652,6 +670,48 @@ struct cgroup_record {
     uint64_t disk_waited;
 };
 
+/* What `dpm steer` has decided. */
+enum decision_outcome {
+    DECISION_TRIES = 1,
+    DECISION_WOULD = 2, /* nothing is changed */
+    DECISION_KEPT = 3,
+    DECISION_UNDONE = 4,
+    DECISION_FAILED = 5,   /* it could not be done */
+    DECISION_NOTHING = 6,  /* to do */
+    DECISION_OUTCOMES = 7, /* not one */
+};
+
+enum decision_flag {
+    DECISION_IS_TIME = 1,  /* the goal is a time: less is better */
+    DECISION_IS_ROUGH = 2, /* the promise is all that there is to save, as far as it is known */
+};
+
+#define DECISION_NOT_KNOWN UINT32_MAX
+
+#define DECISION_ACT_SIZE    64
+#define DECISION_SHORT_SIZE  48
+#define DECISION_REASON_SIZE 176
+
+struct decision_record {
+    struct record_header header;
+    uint64_t number; /* of the act that was tried: 1, 2 ...; 0: none yet */
+    /* Values of the goal: ns, or thousandths of one in a second. NOT_KNOWN: nothing has one */
+    uint64_t before;
+    uint64_t after;
+    uint64_t before_length; /* ns that were measured before it was tried ... */
+    uint64_t after_length;  /* ... and after it, up to now */
+    uint32_t outcome;       /* enum decision_outcome */
+    uint32_t flags;         /* enum decision_flag */
+    /* Gains in thousandths, at most DECISION_NOT_KNOWN - 1: 100 is 10 % more, or a time that is divided by 1.1 */
+    uint32_t predicted;
+    uint32_t noise;
+    char act[DECISION_ACT_SIZE]; /* "workers of app"; "": none. Texts that are too long are cut */
+    char from[DECISION_SHORT_SIZE];
+    char to[DECISION_SHORT_SIZE];
+    char goal[DECISION_SHORT_SIZE]; /* "requests/s of load" */
+    char reason[DECISION_REASON_SIZE];
+};
+
 enum end_reason {
     END_COMPLETE = 1, /* all metered processes ended, or the user ended the recording */
     END_SIZE = 2,     /* the trace reached its maximum size */
@@ -694,6 +754,7 @@ _Static_assert(sizeof(struct machine_record) == 472, "MACHINE is 472 bytes");
 _Static_assert(sizeof(struct flags_record) == 56, "FLAGS is 56 bytes");
 _Static_assert(sizeof(struct summary_record) == 280, "SUMMARY is 280 bytes");
 _Static_assert(sizeof(struct cgroup_record) == 144, "CGROUP is 144 bytes");
+_Static_assert(sizeof(struct decision_record) == 472, "DECISION is 472 bytes");
 _Static_assert(sizeof(struct begin_record) == 80, "BEGIN is 80 bytes");
 _Static_assert(sizeof(struct end_record) == 56, "END is 56 bytes");
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "traces are little-endian");

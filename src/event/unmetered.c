@@ -9,7 +9,7 @@ static const char names[UNMETERED_END][12] = {
     [UNMETERED_DCCP] = "DCCP",   [UNMETERED_UDP_LITE] = "UDP-Lite",
     [UNMETERED_RAW] = "raw IP",  [UNMETERED_PACKET] = "packet",
     [UNMETERED_VSOCK] = "vsock", [UNMETERED_NETLINK] = "netlink",
-    [UNMETERED_OTHER] = "other",
+    [UNMETERED_OTHER] = "other", [UNMETERED_PROCESS_VM] = "process_vm",
 };
 
 void unmetered_fill(struct name_record *ret_record, enum unmetered_kind kind, uint64_t time)
@@ -28,6 +28,6 @@ void unmetered_text(uint32_t kinds, char text[UNMETERED_TEXT_SIZE])
 
     *text = '\0';
     for (unsigned kind = 1; kind < UNMETERED_END; kind++)
-        if (kinds >> kind & 1)
+        if ((kinds >> kind & 1) && kind != UNMETERED_PROCESS_VM)
             end = stpcpy(stpcpy(end, end == text ? "" : ", "), names[kind]);
 }

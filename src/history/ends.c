@@ -360,6 +360,8 @@ int ends_note_path(struct history *history, uint32_t origin, const struct path_r
 
     if (told->kind == PATH_FILE)
         return 0; /* nothing passes through it from one process to another */
+    if (told->header.flags & RECORD_UNUSED)
+        return 0; /* it has no end yet that could be looked for */
     if (end == NULL)
         end = add_end(history, origin, told->path);
     if (end == NULL)

@@ -55,6 +55,8 @@ struct written_file {
     uint32_t count;
     struct piece *pieces; /* [count], by position, without overlap */
     size_t capacity;
+    uint64_t mapped_from;  /* a writable mapping was made of this part of it: */
+    uint64_t mapped_to;    /* what is found there may come from the mapping */
     uint64_t read;         /* end of the latest READ so far ... */
     uint32_t read_by;      /* ... by this process ... */
     uint32_t read_from;    /* ... of this origin */
@@ -71,6 +73,7 @@ struct pending_read {
     struct found *found; /* [count] */
     uint32_t count;
     bool gives_up;
+    bool doubtful; /* others may have written there through a mapping */
 };
 
 struct file_writers {
@@ -359,6 +362,15 @@ static int64_t add_write(struct history *history, const struct stream *stream,
     return index;
 }
 
+/* It may be written to there at any time from now on: no record shows when the mapping ends. */
+static void note_mapping(struct written_file *file, const struct piece *piece)
+{
+    if (file->mapped_to == 0 || piece->from < file->mapped_from)
+        file->mapped_from = piece->from;
+    if (piece->to > file->mapped_to)
+        file->mapped_to = piece->to;
+}
+
 static int note_write(struct history *history, const struct stream *stream,
                       const struct written_file *like, const struct record *record)
 {
@@ -378,6 +390,8 @@ static int note_write(struct history *history, const struct stream *stream,
     leave_line(writers, file);
     join_line(writers, (uint32_t)index);
     const struct piece piece = {from, from + record->message.bytes, (uint32_t)write};
+    if (record->header.flags & RECORD_MAPPED)
+        note_mapping(file, &piece);
     if (add_piece(history, file, piece) < 0)
         return -ENOMEM;
     while (writers->pieces > PIECES_ALL)
@@ -449,8 +463,9 @@ static int find_writers(struct history *history, const struct stream *stream,
 
 /* Keeps what a READ has found, until it is handed out. */
 static int keep_found(struct history *history, const struct stream *stream,
-                      const struct record *record)
+                      const struct written_file *file, const struct record *record)
 {
+    uint64_t from = record->message.offset, to = from + record->message.bytes;
     struct file_writers *writers = history->writers;
     struct found *found = malloc(writers->count * sizeof(*found));
     int64_t index = found == NULL ? -ENOMEM : pool_take(&writers->reads);
@@ -461,7 +476,9 @@ static int keep_found(struct history *history, const struct stream *stream,
     }
     memcpy(found, writers->found, writers->count * sizeof(*found));
     *(struct pending_read *)pool_at(&writers->reads, (uint32_t)index) =
-        (struct pending_read){.found = found, .count = writers->count};
+        (struct pending_read){.found = found,
+                              .count = writers->count,
+                              .doubtful = from < file->mapped_to && to > file->mapped_from};
     for (uint32_t i = 0; i < writers->count; i++)
         write_at(writers, found[i].write)->references++;
     return 0;
@@ -482,7 +499,7 @@ static int note_read(struct history *history, const struct stream *stream,
         file->read_by = process_of(stream);
         file->read_from = stream->origin;
     }
-    return history->writers->count == 0 ? 0 : keep_found(history, stream, record);
+    return history->writers->count == 0 ? 0 : keep_found(history, stream, file, record);
 }
 
 static struct file_writers *writers_new(void)
@@ -583,7 +600,8 @@ int file_writers_hand_out_write(struct history *history, const struct stream *st
     return result;
 }
 
-static int add_edge(struct history *history, const struct record *record, const struct found *found)
+static int add_edge(struct history *history, const struct record *record,
+                    const struct pending_read *read, const struct found *found)
 {
     const struct write *write = write_at(history->writers, found->write);
 
@@ -593,7 +611,7 @@ static int add_edge(struct history *history, const struct record *record, const 
         return -ENOMEM;
     struct history_edge *edge = &history->edges[history->edge_count - 1];
     edge->bytes = found->bytes > UINT32_MAX ? UINT32_MAX : (uint32_t)found->bytes;
-    edge->doubtful = write->mapped || (record->header.flags & RECORD_MAPPED) ||
+    edge->doubtful = write->mapped || read->doubtful || (record->header.flags & RECORD_MAPPED) ||
                      write->begins.time > began(record);
     history->counts.file_edges++;
     history->counts.doubtful_file_edges += edge->doubtful;
@@ -611,7 +629,7 @@ int file_writers_hand_out_read(struct history *history, const struct stream *str
         return 0;
     for (uint32_t i = 0; i < read->count; i++) {
         if (result == 0)
-            result = add_edge(history, record, &read->found[i]);
+            result = add_edge(history, record, read, &read->found[i]);
         let_go(history, read->found[i].write);
     }
     free(read->found);

@@ -9,6 +9,7 @@
  * Which of several sources is read: sources.c.
  */
 #include "history/arrivals.h"
+#include "history/collectives.h"
 #include "history/copies.h"
 #include "history/ends.h"
 #include "history/file_writers.h"
@@ -124,6 +125,8 @@ static int hand_out(struct history *history, struct stream *stream, struct end *
         arrivals_take(end, record);
     if (stream != NULL)
         result = streams_hand_out(history, stream, record, ret_event);
+    if (result == 0 && stream != NULL && is_of_collective(record))
+        result = collectives_hand_out(history, stream, record, ret_event);
     if (result == 0 && stream != NULL && id == EVENT_WRITE)
         result = file_writers_hand_out_write(history, stream, record, ret_event);
     if (result == 0 && stream != NULL && id == EVENT_READ)
@@ -183,7 +186,8 @@ static int look(struct history *history, struct stream *stream, struct end *end,
         holding_wait_wakeup(history, stream, waker);
         return 0;
     }
-    if (!forced && file_writers_wait(history, stream, record, &waiters)) {
+    if (!forced && (file_writers_wait(history, stream, record, &waiters) ||
+                    collectives_wait(history, stream, record, &waiters))) {
         holding_wait_write(history, stream, waiters);
         return 0;
     }
@@ -339,6 +343,8 @@ static int note_event(struct history *history, struct stream *stream, struct end
         streams_note_schedule(history, number, record);
     if (result == 0 && stream != NULL)
         result = streams_note(history, stream, record);
+    if (result == 0 && stream != NULL && is_of_collective(record))
+        result = collectives_note(history, stream, record);
     if (result == 0 && stream != NULL && is_of_file(record))
         result = file_writers_note(history, stream, record);
     /* a RECEIVE may wait for this SEND, even while the SEND itself is held */
@@ -525,7 +531,8 @@ static bool release_woken(struct history *history)
     if (stream == NULL)
         return false;
     const struct record *record = &holding_first(history, stream)->record;
-    if (!file_writers_give_up(history, stream, record))
+    if (!file_writers_give_up(history, stream, record) &&
+        !collectives_give_up(history, stream, record))
         wakeups_give_up(history, stream, record);
     holding_wake(history, stream);
     return true;

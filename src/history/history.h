@@ -61,6 +61,9 @@ enum edge_kind {
      * Inferred: other processes may have written in between, and nothing shows what is written through a mapping. It ends no
      * wait. */
     EDGE_FILE,
+    /* From the WAKEUP with which a rank begins a collective function of MPI, to the BLOCK of a rank that has waited there for
+     * it: the last one that came, or the root. Inferred: ranks pass on what others have sent. */
+    EDGE_COLLECTIVE,
     EDGE_KIND_COUNT,
 };
 

@@ -15,6 +15,7 @@ const char *edge_kind_name(enum edge_kind kind)
         [EDGE_END] = "end",
         [EDGE_WAKEUP] = "wakeup",
         [EDGE_FILE] = "file",
+        [EDGE_COLLECTIVE] = "collective",
     };
 
     return kind < EDGE_KIND_COUNT ? names[kind] : "unknown";

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* history_new.c: makes a history, adds origins that join later, and frees it. See history_types.h. */
+#include "history/collectives.h"
 #include "history/file_writers.h"
 #include "history/flows.h"
 
@@ -123,6 +124,8 @@ void history_finish(struct history *history)
     history->spent = NULL;
     file_writers_free(history->writers);
     history->writers = NULL;
+    collectives_free(history->collectives);
+    history->collectives = NULL;
     lookup_done(&history->shared_values);
     lookup_done(&history->faded);
     lookup_done(&history->addresses);

@@ -8,6 +8,7 @@
  *        |-- streams.c     streams: their creation; when a call began
  *        |-- processes.c   processes; whose termination ends a wait
  *        |-- file_writers.c   what a READ finds in a file, and which WRITEs have put it there
+ *        |-- collectives.c    which rank others have waited for in a collective function of MPI
  *        |-- ends.c        ends of paths, until they are closed
  *        |   joining.c     ... which two belong together
  *        |-- flows.c       what is in flight: the SENDs of one direction ...
@@ -66,6 +67,7 @@
 
 struct stream;
 struct end;
+struct collectives;
 struct file_writers;
 
 /* ---- an end of a path ---- */
@@ -433,8 +435,9 @@ struct history {
     struct lookup shared_values;  /* index + 1 of a value -> by how many events besides the first */
     uint64_t value_flags;         /* ... for events of these types (EVENT_FLAG) */
     struct file_writers *writers; /* NULL: no file was used */
-    bool finds_rooms;             /* EDGE_ROOM, EDGE_CONNECTION */
-    bool follows_queues;          /* history_follow_queues */
+    struct collectives *collectives; /* NULL: no collective function of MPI was called */
+    bool finds_rooms;                /* EDGE_ROOM, EDGE_CONNECTION */
+    bool follows_queues;             /* history_follow_queues */
     void **whole; /* values of SENDs that have arrived, or are received, with the last event */
     size_t whole_capacity;
     uint32_t whole_count;

@@ -198,7 +198,8 @@ int command_addprocess(struct jobs *jobs, const struct job_command *command)
 
     if (job == NULL)
         return -1;
-    if (job_group(jobs->options.machines, command->words[1], &names, &count, &problem) < 0)
+    if (job_group(jobs->options.machines, command->words[1], jobs->turns, &names, &count,
+                  &problem) < 0)
         return jobs_error(jobs, "%s", problem.text);
     if (count == 0)
         result = jobs_error(jobs, "the group %s has no machines", command->words[1]);

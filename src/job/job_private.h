@@ -58,7 +58,8 @@ struct jobs {
     struct job **list;
     size_t count, capacity;
     unsigned next_job, next_filter;
-    json_t *used; /* names of recordings */
+    json_t *used;  /* names of recordings */
+    json_t *turns; /* of choices of machines (job_group) */
     bool meta_changed;
     uint64_t kept_heard; /* what had been heard when that was last stored */
     const char
@@ -140,9 +141,10 @@ void jobs_free_job(struct jobs *jobs, struct job *job);
 
 /* ---- job_machines.c ---- */
 
-/* The machines that a name stands for: those of a group, or itself. The caller frees *ret_names with one free(). */
-int job_group(const char *path, const char *name, char ***ret_names, size_t *ret_count,
-              struct problem *problem);
+/* The machines that a name stands for: those of a group, the next one of a choice, or itself. `turns`: an object, for whose turn it is.
+ * The caller frees *ret_names with one free(). */
+int job_group(const char *path, const char *name, json_t *turns, char ***ret_names,
+              size_t *ret_count, struct problem *problem);
 
 /* ---- job_filters.c ---- */
 

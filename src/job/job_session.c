@@ -151,6 +151,7 @@ int jobs_open(const struct job_options *options, struct jobs **ret_jobs, struct 
     jobs->options = *options;
     jobs->session = strdup(options->session);
     jobs->used = json_object();
+    jobs->turns = json_object();
     jobs->reach = json_object();
     if (!process_program(getpid(), jobs->self, sizeof(jobs->self)))
         snprintf(jobs->self, sizeof(jobs->self), "dpm");
@@ -211,6 +212,7 @@ void jobs_close(struct jobs *jobs)
     if (jobs->sink != NULL)
         fclose(jobs->sink);
     json_decref(jobs->used);
+    json_decref(jobs->turns);
     json_decref(jobs->reach);
     json_decref(jobs->recording);
     free_all(jobs);

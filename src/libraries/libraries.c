@@ -23,6 +23,13 @@ static const struct library_probe hotspot[] = {
 
 #define MPI_WAITS(name, number) MPI_CALL(#name, number),
 
+/* A call with a request, or a message, and no communicator. */
+#define MPI_OF_REQUEST(name, number)                                                               \
+    {"PMPI_" name, "mpi_request_begins", number},                                                  \
+    {                                                                                              \
+        "PMPI_" name, "mpi_ends", number, .at_return = true                                        \
+    }
+
 /* A call that makes a communicator, or asks for the rank in one. */
 #define MPI_MAKING(name, number)                                                                   \
     {"PMPI_" name, "mpi_making_begins", number},                                                   \
@@ -53,6 +60,18 @@ static const struct library_probe mpi[] = {
     MPI_CALL("Recv", MPI_RECV),
     MPI_CALL("Irecv", MPI_IRECV),
     MPI_CALL("Sendrecv", MPI_SENDRECV),
+    MPI_CALL("Sendrecv_replace", MPI_SENDRECV_REPLACE),
+    MPI_CALL("Send_init", MPI_SEND_INIT),
+    MPI_CALL("Bsend_init", MPI_SEND_INIT),
+    MPI_CALL("Ssend_init", MPI_SEND_INIT),
+    MPI_CALL("Rsend_init", MPI_SEND_INIT),
+    MPI_CALL("Recv_init", MPI_RECV_INIT),
+    MPI_OF_REQUEST("Start", MPI_START),
+    MPI_OF_REQUEST("Startall", MPI_STARTALL),
+    MPI_CALL("Mprobe", MPI_MPROBE),
+    MPI_CALL("Improbe", MPI_IMPROBE),
+    MPI_OF_REQUEST("Mrecv", MPI_MRECV),
+    MPI_OF_REQUEST("Imrecv", MPI_IMRECV),
     MPI_CALL("Wait", MPI_WAIT),
     MPI_CALL("Waitall", MPI_WAITALL),
     MPI_CALL("Waitany", MPI_WAITANY),
@@ -73,25 +92,28 @@ static const struct library_probe mpi[] = {
     MPI_LARGE("Recv"),
     MPI_LARGE("Irecv"),
     MPI_LARGE("Sendrecv"),
-    MPI_NOT_COUNTED("Sendrecv_replace"),
+    MPI_LARGE("Sendrecv_replace"),
+    MPI_LARGE("Mrecv"),
+    MPI_LARGE("Imrecv"),
+    MPI_LARGE("Send_init"),
+    MPI_LARGE("Bsend_init"),
+    MPI_LARGE("Ssend_init"),
+    MPI_LARGE("Rsend_init"),
+    MPI_LARGE("Recv_init"),
     MPI_NOT_COUNTED("Isendrecv"),
     MPI_NOT_COUNTED("Isendrecv_replace"),
-    MPI_NOT_COUNTED("Mrecv"),
-    MPI_NOT_COUNTED("Imrecv"),
-    MPI_NOT_COUNTED("Send_init"),
-    MPI_NOT_COUNTED("Bsend_init"),
-    MPI_NOT_COUNTED("Ssend_init"),
-    MPI_NOT_COUNTED("Rsend_init"),
-    MPI_NOT_COUNTED("Recv_init"),
+    MPI_NOT_COUNTED("Psend_init"),
+    MPI_NOT_COUNTED("Precv_init"),
     MPI_MAKING("Comm_dup", MPI_MAKES_DUP),
     MPI_MAKING("Comm_split", MPI_MAKES_SPLIT),
     MPI_MAKING("Comm_split_type", MPI_MAKES_SPLIT_TYPE),
     MPI_MAKING("Cart_create", MPI_MAKES_CART),
     MPI_MAKING("Comm_rank", MPI_TELLS_RANK),
+    MPI_MAKING("Comm_size", MPI_TELLS_SIZE),
     {"PMPI_Comm_free", "mpi_making_begins", MPI_FREES},
     {"PMPI_Comm_disconnect", "mpi_making_begins", MPI_FREES},
     {"PMPI_Cancel", "mpi_begins", MPI_UNCOUNTED},
-    {"PMPI_Request_free", "mpi_begins", MPI_UNCOUNTED},
+    {"PMPI_Request_free", "mpi_request_begins", MPI_REQUEST_FREE},
     /* last: all calls of a process that is seen to begin are seen */
     {"PMPI_Init", "mpi_begins", MPI_INIT},
     {"PMPI_Init_thread", "mpi_begins", MPI_INIT},

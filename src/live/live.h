@@ -173,6 +173,8 @@ struct live_snapshot {
     uint64_t reader,
         reader_new; /* ns of CPU time of this program, which may be the recording, too */
     uint64_t real;  /* ns that passed here since the snapshot before */
+    uint64_t decisions, new_decisions;      /* of dpm steer: so far, and in this interval */
+    struct communication_decision decision; /* the latest; its outcome is 0: there is none */
     struct live_rows tables[LIVE_TABLES];
     struct live_machine *machines;
     size_t machine_count;

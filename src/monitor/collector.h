@@ -25,12 +25,18 @@ struct collect_wish {
     bool traced; /* each change, while it is on; else only what is read */
     bool filter; /* the sensor is to evaluate the instance's conditions */
     bool prompt; /* wake the monitor for each record */
+    bool
+        standing; /* it is traced for as long as it lives: so processes can be sensed before they are found */
 };
 
 /* What has come of a wish. */
 struct collected_how {
     bool traced;   /* false: only by reading */
     bool filtered; /* the sensor evaluates the conditions */
+    bool
+        ended; /* its process ended before it was found: there is nothing but records that waited */
+    uint64_t
+        since; /* CLOCK_MONOTONIC: its process was sensed from then on, or its first instruction; 0: since it is on */
     char why[256]; /* if not as wished; "": as wished */
 };
 
@@ -48,8 +54,8 @@ struct collection; /* belongs to its collector */
  * everything except `close`. */
 typedef void collect_values(void *context, uint64_t time, const struct view_value *values);
 typedef void collect_ended(void *context, pid_t pid); /* it has ended or executes another program */
-/* A process has begun, or a program in it. `time`: CLOCK_MONOTONIC, ns. */
-typedef void collect_begun(void *context, pid_t pid, const char *name, uint64_t time);
+/* A process has begun, or a program in it. `time`: CLOCK_MONOTONIC, ns. `covered`: sensors that stand see all that it does. */
+typedef void collect_begun(void *context, pid_t pid, const char *name, uint64_t time, bool covered);
 
 struct collector {
     void *self;
@@ -76,6 +82,18 @@ struct collector {
     /* Adds to the counts. */
     void (*count)(void *self, struct monitor_counts *counts);
     void (*free)(void *self);
+    /* The next five may be NULL. Sensors for the wish in all processes that execute this file, before there is one; its pid is 0.
+     * Returns 0, or a negative errno: there are none. */
+    int (*expect)(void *self, const struct collect_wish *wish, const char *path,
+                  struct problem *problem);
+    /* Whether records of this process wait for a collection. */
+    bool (*holds)(void *self, pid_t pid);
+    /* Hands over what has come of its process so far, which has ended or will be collected no more. */
+    void (*finish)(void *self, struct collection *collection);
+    /* CLOCK_MONOTONIC: when the oldest record was made that waits for one; 0: there is none. */
+    uint64_t (*oldest)(void *self);
+    /* Sensors that stand for a view are switched off, or on again. */
+    void (*rest)(void *self, const struct view_conditions *conditions, bool off);
     /* What one collection has counted. Returns false if it counts nothing. NULL: none does. */
     bool (*counted)(void *self, const struct collection *collection,
                     struct collected_counts *ret_counts);

@@ -6,10 +6,9 @@
  *      object without:                        a sensor for each variable, which reports stores to it
  *      in both cases:                         a probe for each value, for the first one and samples
  */
-#include "monitor/collector.h"
+#include "monitor/collector_sensors.h"
 
 #include "event/event.h"
-#include "sensor/sensor.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -17,47 +16,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* A running program, for all collections of its process. */
-struct program {
-    struct sensor_program *opened;
-    pid_t pid;
-    unsigned used;
-};
-
-struct collection {
-    struct collect_wish wish;
-    bool sensor_passes; /* its conditions cannot be evaluated by its sensors */
-    collect_values *values;
-    void *context;
-    struct program *program;
-    struct sensor *sensors[VIEW_REFERENCES_MOST];
-    size_t sensor_count;
-    struct {
-        uint32_t reference; /* of the view */
-        const struct view_attribute *attribute;
-        struct sensor_probe *probe; /* NULL: cannot be read, only sensed */
-    } list[SENSOR_VALUES_MOST];
-    size_t count;
-};
-
-struct sensing {
-    collect_ended *ended;
-    collect_begun *begun;
-    void *ended_context;
-    struct sensors *sensors; /* NULL: not possible here, see `problem` */
-    struct problem problem;
-    struct program **programs;
-    size_t program_count, program_capacity;
-    struct sensed {
-        struct collection *collection;
-        const struct sensor *sensor;
-        uint64_t lost; /* records, up to now */
-    } by_number[SENSORS_MOST];
-    struct sensor_counts closed; /* of sensors that are gone */
-};
-
 /* Whether pids here are those of the kernel: not in a container. */
-static bool has_own_pids(void)
+bool sensing_has_own_pids(void)
 {
     struct stat own;
 
@@ -69,7 +29,7 @@ static void listen_for(void *self, collect_ended *ended, collect_begun *begun, v
     struct sensing *sensing = self;
 
     sensing->begun = begun;
-    if (begun != NULL && sensing->sensors != NULL && has_own_pids())
+    if (begun != NULL && sensing->sensors != NULL && sensing_has_own_pids())
         (void)sensors_tell_beginnings(sensing->sensors, NULL); /* else processes are found later */
     sensing->ended = ended;
     sensing->ended_context = context;
@@ -134,7 +94,7 @@ static void release_program(struct sensing *sensing, struct program *program)
 
 /* ---- collections ---- */
 
-static const struct view_object *object_of(const struct collect_wish *wish)
+const struct view_object *collection_object(const struct collect_wish *wish)
 {
     const char *name = wish->conditions->view->entities[wish->entity].object;
 
@@ -152,11 +112,11 @@ static const struct view_attribute *attribute_of(const struct view_object *objec
     return NULL;
 }
 
-/* The attributes of the instance that the view speaks of. */
-static int list_values(struct collection *collection, struct problem *problem)
+/* The attributes of the instance of which the view speaks. */
+int collection_fill_list(struct collection *collection, struct problem *problem)
 {
     const struct view *view = collection->wish.conditions->view;
-    const struct view_object *object = object_of(&collection->wish);
+    const struct view_object *object = collection_object(&collection->wish);
 
     for (uint32_t i = 0; i < view->reference_count; i++) {
         if (view->references[i].entity != collection->wish.entity)
@@ -208,7 +168,7 @@ static void count_closed(struct sensor_counts *sum, const struct sensor *sensor)
     sum->lost += counts.lost;
 }
 
-static void remove_sensors(struct sensing *sensing, struct collection *collection)
+void collection_remove_sensors(struct sensing *sensing, struct collection *collection)
 {
     for (size_t i = 0; i < collection->sensor_count; i++) {
         count_closed(&sensing->closed, collection->sensors[i]);
@@ -252,10 +212,10 @@ static int add_sensor(struct sensing *sensing, struct collection *collection, co
     return 0;
 }
 
-static int add_sensors(struct sensing *sensing, struct collection *collection,
-                       struct problem *problem)
+int collection_add_sensors(struct sensing *sensing, struct collection *collection,
+                           struct problem *problem)
 {
-    const struct view_object *object = object_of(&collection->wish);
+    const struct view_object *object = collection_object(&collection->wish);
     int result = 0;
 
     if (sensing->sensors == NULL) {
@@ -267,7 +227,7 @@ static int add_sensors(struct sensing *sensing, struct collection *collection,
     for (size_t i = 0; object->place_count == 0 && i < collection->count && result == 0; i++)
         result = add_sensor(sensing, collection, NULL, i, problem);
     if (result < 0)
-        remove_sensors(sensing, collection);
+        collection_remove_sensors(sensing, collection);
     return result;
 }
 
@@ -276,21 +236,42 @@ static int add_sensors(struct sensing *sensing, struct collection *collection,
 static int set_condition(struct collection *collection, struct problem *problem)
 {
     uint32_t value_of[VIEW_REFERENCES_MOST] = {0};
+    const struct collection *with =
+        collection->standing != NULL ? collection->standing : collection;
 
-    if (collection->sensor_count != 1)
+    if (with->sensor_count != 1)
         return problem_set(problem, -ENOTSUP, "several places");
     for (size_t i = 0; i < collection->count; i++)
         value_of[collection->list[i].reference] = (uint32_t)i;
-    int result = sensor_condition(collection->sensors[0], collection->wish.conditions,
+    int result = sensor_condition(with->sensors[0], collection->wish.conditions,
                                   collection->wish.entity, value_of, problem);
     if (result == 0)
-        sensor_pass_next(collection->sensors[0]);
+        sensor_pass_next(with->sensors[0]);
     return result;
+}
+
+/* One that stands has a condition once all want it: without, more passes than is needed, which the reader sorts out. */
+static int set_standing_condition(struct collection *collection, struct problem *problem)
+{
+    struct collection *standing = collection->standing;
+
+    if (collection->wish.filter && !standing->unfiltered)
+        return set_condition(collection, problem);
+    if (!standing->unfiltered && standing->sensor_count == 1)
+        (void)sensor_condition(standing->sensors[0], NULL, 0, NULL, NULL);
+    standing->unfiltered = true;
+    return -ENOTSUP;
 }
 
 static void close_collection(void *self, struct collection *collection)
 {
-    remove_sensors(self, collection);
+    struct sensing *sensing = self;
+
+    collection_remove_sensors(sensing, collection);
+    if (collection->standing != NULL)
+        standing_leave(collection);
+    if (collection->watched)
+        sensors_unwatch(sensing->sensors, collection->program->opened);
     for (size_t i = 0; i < collection->count; i++)
         sensor_probe_free(collection->list[i].probe);
     release_program(self, collection->program);
@@ -319,15 +300,48 @@ static int check_kinds(const struct collection *collection, struct problem *prob
     return 0;
 }
 
+/* The process may have ended already: then what its sensors have seen is all there is. */
+static int fill_from_standing(struct sensing *sensing, struct collection *collection,
+                              struct collected_how *ret_how, struct problem *problem)
+{
+    struct collection *standing = collection->standing;
+    int result = collection_fill_list(collection, problem);
+
+    if (result < 0)
+        return result;
+    if (open_program(sensing, collection->wish.pid, &collection->program, NULL) == 0) {
+        collection->watched =
+            sensors_watch(sensing->sensors, collection->program->opened, NULL) == 0;
+        result = make_probes(collection, true, problem);
+        if (result == 0)
+            result = check_kinds(collection, problem);
+        if (result == -EINVAL)
+            return result;
+    }
+    struct collection **chain = &standing->takers[(uint32_t)collection->wish.pid % TAKERS];
+    collection->next = *chain;
+    *chain = collection;
+    ret_how->traced = true;
+    ret_how->since = standing->since;
+    ret_how->ended = collection->ended = collection->program == NULL;
+    ret_how->filtered = set_standing_condition(collection, NULL) == 0;
+    for (size_t i = 0; i < standing->sensor_count && sensing->muted; i++)
+        sensor_mute(standing->sensors[i], collection->wish.pid, false);
+    return 0;
+}
+
 static int fill(struct sensing *sensing, struct collection *collection,
                 struct collected_how *ret_how, struct problem *problem)
 {
-    bool has_places = object_of(&collection->wish)->place_count > 0;
+    bool has_places = collection_object(&collection->wish)->place_count > 0;
     struct problem why = {""};
+    collection->standing = standing_for(sensing, &collection->wish, NULL);
+    if (collection->standing != NULL)
+        return fill_from_standing(sensing, collection, ret_how, problem);
     int result = open_program(sensing, collection->wish.pid, &collection->program, problem);
 
     if (result == 0)
-        result = list_values(collection, problem);
+        result = collection_fill_list(collection, problem);
     if (result == 0)
         result = make_probes(collection, has_places, problem);
     if (result == 0)
@@ -335,7 +349,7 @@ static int fill(struct sensing *sensing, struct collection *collection,
     if (result < 0)
         return result;
     if (collection->wish.traced) {
-        ret_how->traced = add_sensors(sensing, collection, &why) == 0;
+        ret_how->traced = collection_add_sensors(sensing, collection, &why) == 0;
         snprintf(ret_how->why, sizeof(ret_how->why), "%.255s", why.text);
     }
     for (size_t i = 0; i < collection->count && !ret_how->traced; i++)
@@ -343,8 +357,6 @@ static int fill(struct sensing *sensing, struct collection *collection,
             return problem_set(problem, -ENOTSUP, "%s", why.text);
     ret_how->filtered =
         ret_how->traced && collection->wish.filter && set_condition(collection, &why) == 0;
-    collection->sensor_passes =
-        collection->sensor_count > 1 || (collection->wish.filter && !ret_how->filtered);
     return 0;
 }
 
@@ -363,6 +375,9 @@ static int open_collection(void *self, const struct collect_wish *wish, collect_
         close_collection(self, collection);
         return result;
     }
+    const struct collection *with =
+        collection->standing != NULL ? collection->standing : collection;
+    collection->sensor_passes = with->sensor_count > 1 || (wish->filter && !how.filtered);
     *ret_collection = collection;
     *ret_how = how;
     return 0;
@@ -373,6 +388,8 @@ static int turn(void *self, struct collection *collection, bool on, struct probl
     int result = 0;
 
     (void)self;
+    collection->starting = on && !collection->on && collection->standing != NULL;
+    collection->on = on;
     for (size_t i = 0; i < collection->sensor_count && result == 0; i++) {
         sensor_pass_next(collection->sensors[i]);
         result = sensor_switch(collection->sensors[i], on, problem);
@@ -383,48 +400,95 @@ static int turn(void *self, struct collection *collection, bool on, struct probl
 static int refilter(void *self, struct collection *collection, struct problem *problem)
 {
     (void)self;
-    return set_condition(collection, problem);
+    return collection->standing != NULL ? set_standing_condition(collection, problem)
+                                        : set_condition(collection, problem);
 }
 
 /* ---- values ---- */
+
+/* Returns 0, or a negative errno. */
+static int read_now(const struct collection *collection, struct sensor_value *read,
+                    struct view_value *values, uint64_t *ret_time)
+{
+    int result = collection->ended ? -ESRCH : 0;
+
+    for (size_t i = 0; i < collection->count && result == 0; i++) {
+        result = collection->list[i].probe == NULL
+                     ? -ENOTSUP
+                     : sensor_probe_read(collection->list[i].probe, &read[i], ret_time, NULL);
+        if (result == 0)
+            values[collection->list[i].reference] = sensor_value_of_view(&read[i]);
+    }
+    return result;
+}
 
 static int read_values(void *self, struct collection *collection)
 {
     struct sensing *sensing = self;
     struct sensor_value read[SENSOR_VALUES_MOST];
     struct view_value values[VIEW_REFERENCES_MOST] = {{0}};
-    uint64_t time = 0;
+    struct records waiting = {0};
+    uint64_t time = UINT64_MAX;
+    size_t i = 0;
+    int result = read_now(collection, read, values, &time);
 
-    for (size_t i = 0; i < collection->count; i++) {
-        if (collection->list[i].probe == NULL)
-            return -ENOTSUP;
-        int result = sensor_probe_read(collection->list[i].probe, &read[i], &time, NULL);
-        if (result < 0) {
-            sensing->ended(sensing->ended_context, collection->wish.pid);
-            return result;
-        }
-        values[collection->list[i].reference] = sensor_value_of_view(&read[i]);
-    }
-    collection->values(collection->context, time, values);
-    return 0;
+    /* what happened before it was read comes before it */
+    if (collection->starting)
+        standing_take(sensing, collection, &waiting);
+    collection->starting = false;
+    for (; i < waiting.count && (result < 0 || waiting.list[i].time <= time); i++)
+        collection_deliver(collection, NULL, &waiting.list[i]);
+    if (result == 0)
+        collection->values(collection->context, time, values);
+    for (; i < waiting.count; i++)
+        collection_deliver(collection, NULL, &waiting.list[i]);
+    free(waiting.list);
+    if (result < 0 && result != -ENOTSUP && !collection->ended)
+        sensing->ended(sensing->ended_context, collection->wish.pid);
+    return result;
 }
 
-static void take_values(const struct sensing *sensing, const struct sensor_record *record)
+static void finish(void *self, struct collection *collection)
 {
-    const struct sensed *sensed = &sensing->by_number[record->sensor];
+    struct sensing *sensing = self;
+    struct records waiting;
+
+    if (!collection->on || sensing->sensors == NULL)
+        return;
+    standing_take(sensing, collection, &waiting);
+    for (size_t i = 0; i < waiting.count; i++)
+        collection_deliver(collection, sensing->by_number[waiting.list[i].sensor].sensor,
+                           &waiting.list[i]);
+    free(waiting.list);
+}
+
+void collection_deliver(const struct collection *collection, const struct sensor *sensor,
+                        const struct sensor_record *record)
+{
     struct view_value values[VIEW_REFERENCES_MOST] = {{0}};
     size_t first = 0;
 
-    if (sensed->collection == NULL)
-        return;
-    if (object_of(&sensed->collection->wish)->place_count == 0)
-        while (sensed->collection->sensors[first] != sensed->sensor)
+    if (collection_object(&collection->wish)->place_count == 0)
+        while (collection->sensors[first] != sensor)
             first++;
     for (size_t i = 0; i < record->value_count; i++) {
-        size_t at = value_at(sensed->collection, first, i);
-        values[sensed->collection->list[at].reference] = sensor_value_of_view(&record->values[i]);
+        size_t at = value_at(collection, first, i);
+        values[collection->list[at].reference] = sensor_value_of_view(&record->values[i]);
     }
-    sensed->collection->values(sensed->collection->context, record->time, values);
+    collection->values(collection->context, record->time, values);
+}
+
+static void take_values(struct sensing *sensing, const struct sensor_record *record)
+{
+    const struct sensed *sensed = &sensing->by_number[record->sensor];
+    const struct collection *collection = sensed->collection;
+
+    if (collection == NULL)
+        return;
+    if (collection->wish.pid == 0 && (collection = standing_taker(collection, record->pid)) == NULL)
+        standing_hold(sensing, record);
+    else if (collection->on)
+        collection_deliver(collection, sensed->sensor, record);
 }
 
 static int descriptor(void *self)
@@ -447,46 +511,98 @@ static void read_lost(struct sensing *sensing)
         if (counts.lost == sensed->lost)
             continue;
         sensed->lost = counts.lost;
-        read_values(sensing, sensed->collection);
+        for (size_t k = 0; k < TAKERS; k++)
+            for (struct collection *taker = sensed->collection->takers[k]; taker != NULL;
+                 taker = taker->next)
+                read_values(sensing, taker);
+        if (sensed->collection->wish.pid != 0)
+            read_values(sensing, sensed->collection);
     }
 }
 
 #define WORK_MOST 10000 /* records at a time: other work must go on */
 
+static void take_beginning(struct sensing *sensing, const struct sensor_record *record)
+{
+    const struct file_identity file = {(uint32_t)record->values[2].natural,
+                                       record->values[1].natural};
+    const char *name = record->values[0].text;
+    const char *program = standing_covers(sensing, &file, record->time);
+
+    /* /proc/self/exe: it has executed itself */
+    if (program != NULL && strcmp(name, "exe") == 0)
+        name = program;
+    sensing->begun(sensing->ended_context, record->pid, name, record->time, program != NULL);
+}
+
+static void take_record(struct sensing *sensing, const struct sensor_record *record)
+{
+    if (record->command == SENSOR_NEW_VAL)
+        take_values(sensing, record);
+    else if (record->command == SENSOR_BEGUN)
+        take_beginning(sensing, record);
+    else
+        sensing->ended(sensing->ended_context, record->pid);
+}
+
+/* What was taken from the ring before its turn. Handing it over may take more. */
+static void take_queue(struct sensing *sensing)
+{
+    struct records queue = sensing->queue;
+
+    sensing->queue = (struct records){0};
+    for (size_t i = 0; i < queue.count; i++)
+        take_record(sensing, &queue.list[i]);
+    free(queue.list);
+}
+
 static bool work(void *self)
 {
     struct sensing *sensing = self;
     struct sensor_record record;
-    int i;
+    int i = 0;
 
-    for (i = 0;
-         sensing->sensors != NULL && i < WORK_MOST && sensors_next(sensing->sensors, &record) > 0;
-         i++) {
-        if (record.command == SENSOR_NEW_VAL)
-            take_values(sensing, &record);
-        else if (record.command == SENSOR_BEGUN)
-            sensing->begun(sensing->ended_context, record.pid, record.values[0].text, record.time);
-        else
-            sensing->ended(sensing->ended_context, record.pid);
+    if (sensing->sensors == NULL)
+        return false;
+    while (sensing->queue.count > 0)
+        take_queue(sensing);
+    while (i < WORK_MOST && sensing->queue.count == 0 &&
+           sensors_next(sensing->sensors, &record) > 0) {
+        take_record(sensing, &record);
+        i++;
     }
-    if (i < WORK_MOST)
+    standing_expire(sensing);
+    if (i < WORK_MOST && sensing->queue.count == 0)
         read_lost(sensing);
-    return i == WORK_MOST;
+    return i == WORK_MOST || sensing->queue.count > 0;
+}
+
+static bool has_other_takers(const struct collection *standing, const struct collection *own)
+{
+    for (size_t i = 0; standing != own && i < TAKERS; i++)
+        for (const struct collection *taker = standing->takers[i]; taker != NULL;
+             taker = taker->next)
+            if (taker != own)
+                return true;
+    return false;
 }
 
 static bool counted(void *self, const struct collection *collection,
                     struct collected_counts *ret_counts)
 {
+    const struct collection *with =
+        collection->standing != NULL ? collection->standing : collection;
     struct sensor_counts sum = {0};
 
     (void)self;
-    for (size_t i = 0; i < collection->sensor_count; i++)
-        count_closed(&sum, collection->sensors[i]);
+    for (size_t i = 0; i < with->sensor_count; i++)
+        count_closed(&sum, with->sensors[i]);
     *ret_counts = (struct collected_counts){.changes = sum.passed + sum.refused + sum.lost,
                                             .records = sum.passed,
                                             .lost = sum.lost,
                                             .sensor_passes = collection->sensor_passes};
-    return collection->sensor_count > 0;
+    /* sensors of a file count for all of its processes together */
+    return with->sensor_count > 0 && !has_other_takers(with, collection);
 }
 
 static void count(void *self, struct monitor_counts *counts)
@@ -500,13 +616,14 @@ static void count(void *self, struct monitor_counts *counts)
     counts->hits += sum.hits;
     counts->records += sum.passed;
     counts->refused += sum.refused;
-    counts->lost += sum.lost;
+    counts->lost += sum.lost + sensing->unheld;
 }
 
 static void free_sensing(void *self)
 {
     struct sensing *sensing = self;
 
+    standing_free_all(sensing);
     sensors_close(sensing->sensors);
     free(sensing->programs);
     free(sensing);
@@ -527,6 +644,11 @@ int collector_sensors_new(struct collector *ret_collector, struct problem *probl
                                         .close = close_collection,
                                         .turn = turn,
                                         .read = read_values,
+                                        .expect = standing_expect,
+                                        .holds = standing_holds,
+                                        .finish = finish,
+                                        .oldest = standing_oldest,
+                                        .rest = standing_rest,
                                         .refilter = refilter,
                                         .descriptor = descriptor,
                                         .work = work,

@@ -123,7 +123,11 @@ static int define_word(struct object *object, const char *word, struct problem *
         object->pids[object->pid_count++] = (pid_t)pid;
         return 0;
     }
-    char *copy = strdup(word);
+    bool path = strchr(word, '/') != NULL;
+    char *copy = path ? realpath(word, NULL) : strdup(word);
+    if (copy == NULL && path)
+        return problem_set(problem, -EINVAL, "object %s: program '%s': %s", object->name, word,
+                           strerror(errno));
     if (copy == NULL)
         return problem_set(problem, -ENOMEM, "out of memory for objects");
     object->programs[object->program_count++] = copy;
@@ -157,9 +161,12 @@ int instances_define(struct instances *instances, const char *text, struct probl
 
 /* ---- processes ---- */
 
-/* Names of processes are cut. */
+/* Names of processes are cut. The program may be a path. */
 static bool is_name(const char *comm, const char *program)
 {
+    const char *slash = strrchr(program, '/');
+
+    program = slash == NULL ? program : slash + 1;
     return strncasecmp(comm, program, COMM_SIZE - 1) == 0 &&
            (strlen(program) < COMM_SIZE || strlen(comm) == COMM_SIZE - 1);
 }
@@ -168,6 +175,8 @@ static bool is_program(pid_t pid, const char *comm, const char *program)
 {
     char path[4096];
 
+    if (program[0] == '/')
+        return process_program(pid, path, sizeof(path)) && strcmp(path, program) == 0;
     if (is_name(comm, program))
         return true;
     if (!process_program(pid, path, sizeof(path)))
@@ -176,19 +185,37 @@ static bool is_program(pid_t pid, const char *comm, const char *program)
     return base != NULL && view_same_name(base + 1, program);
 }
 
+static bool is_named(const struct object *object, const char *comm)
+{
+    bool own =
+        object->pid_count == 0 && object->program_count == 0 && object->builtin == VIEW_PROGRAM;
+
+    if (own && is_name(comm, object->name))
+        return true;
+    for (size_t k = 0; k < object->program_count; k++)
+        if (is_name(comm, object->programs[k]))
+            return true;
+    return false;
+}
+
 bool instances_is_named(const struct instances *instances, const char *comm)
 {
-    for (size_t i = 0; i < instances->object_count; i++) {
-        const struct object *object = &instances->objects[i];
-        bool own =
-            object->pid_count == 0 && object->program_count == 0 && object->builtin == VIEW_PROGRAM;
-        if (own && is_name(comm, object->name))
+    for (size_t i = 0; i < instances->object_count; i++)
+        if (is_named(&instances->objects[i], comm))
             return true;
-        for (size_t k = 0; k < object->program_count; k++)
-            if (is_name(comm, object->programs[k]))
-                return true;
-    }
     return false;
+}
+
+const char *instances_path(const struct instances *instances, const char *name, size_t index,
+                           bool *ret_more)
+{
+    int found = find_object(instances, name);
+    const struct object *object = found < 0 ? NULL : &instances->objects[found];
+
+    *ret_more = object != NULL && index + 1 < object->program_count;
+    return object != NULL && index < object->program_count && object->programs[index][0] == '/'
+               ? object->programs[index]
+               : NULL;
 }
 
 bool instances_lives(const struct instances *instances, pid_t pid)
@@ -337,6 +364,21 @@ static void remove_instance(struct instances *instances, size_t index)
             (instances->count - index - 1) * sizeof(gone));
     instances->count--;
     instances->calls.ended(instances->calls.context, &seen);
+}
+
+void instances_insert(struct instances *instances, pid_t pid, const char *comm)
+{
+    for (size_t i = 0; i < instances->object_count; i++) {
+        struct instance instance = {.object = (uint32_t)i, .pid = pid, .started = 1};
+        if (!is_named(&instances->objects[i], comm) || instances->count >= INSTANCES_MOST ||
+            array_reserve(&instances->living, &instances->capacity, instances->count + 1,
+                          sizeof(instance)) < 0)
+            continue;
+        snprintf(instance.program, sizeof(instance.program), "%s", comm);
+        const struct instance_seen seen = {instances->objects[i].name, pid, instance.program};
+        instances->living[instances->count++] = instance;
+        instances->calls.appeared(instances->calls.context, &seen);
+    }
 }
 
 static int add_found(struct instances *instances, struct problem *problem)

@@ -40,7 +40,8 @@ void instances_free(struct instances *instances);
  * DPM's own. Returns it or -ENOMEM. */
 int instances_object(struct instances *instances, const char *name, enum view_builtin builtin);
 
-/* "QueueManager=queued,4711": instances of an object are processes of the program `queued`, and process 4711. Returns 0, or
+/* "QueueManager=queued,/opt/q/worker,4711": instances of an object are processes of the program `queued`, those that execute
+ * this file, and process 4711. Returns 0, or
  * -EINVAL or -ENOMEM with a line in `problem`. */
 int instances_define(struct instances *instances, const char *text, struct problem *problem);
 
@@ -53,6 +54,15 @@ bool instances_beginning(const struct instances *instances);
 
 /* The process executes its program anew: the next look makes it a new instance. */
 void instances_forget(struct instances *instances, pid_t pid);
+
+/* A process that has ended before it was found, but of which something is known: it appears, until the next look. Only as far
+ * as names tell. */
+void instances_insert(struct instances *instances, pid_t pid, const char *comm);
+
+/* Program number `index` of an object, if it is a path; NULL: it is none, or there is none. `ret_more`: whether there may be
+ * others. */
+const char *instances_path(const struct instances *instances, const char *object, size_t index,
+                           bool *ret_more);
 
 bool instances_lives(const struct instances *instances, pid_t pid);
 

@@ -225,7 +225,7 @@ int monitor_object(struct monitor *monitor, const char *text, struct problem *pr
 {
     if (monitor->resident == NULL)
         return 0; /* those of other machines look for them */
-    return instances_define(resident_instances(monitor->resident), text, problem);
+    return resident_define(monitor->resident, text, problem);
 }
 
 /* ---- the loop ---- */

@@ -42,20 +42,10 @@ void resident_note(struct resident *resident, const char *format, ...)
     resident->calls.note(resident->calls.context, line);
 }
 
-static struct begun *find_begun(struct resident *resident, pid_t pid)
-{
-    for (size_t i = 0; i < resident->begun_count; i++) {
-        struct begun *begun = &resident->begun_list[(resident->begun_first + i) % BEGUN_MOST];
-        if (begun->pid == pid)
-            return begun;
-    }
-    return NULL;
-}
-
 static void appeared(void *context, const struct instance_seen *seen)
 {
     struct resident *resident = context;
-    struct begun *begun = find_begun(resident, seen->pid);
+    struct begun *begun = begun_find(resident, seen->pid);
 
     if (begun != NULL)
         begun->seen = true;
@@ -97,80 +87,6 @@ static void process_ended(void *context, pid_t pid)
         resident_note(resident, "out of memory: process %d may have begun another program", pid);
 }
 
-/* The oldest make room. */
-static struct begun *add_begun(struct resident *resident, pid_t pid)
-{
-    if (resident->begun_count == BEGUN_MOST) {
-        resident->begun_first = (resident->begun_first + 1) % BEGUN_MOST;
-        resident->begun_count--;
-    }
-    struct begun *begun =
-        &resident->begun_list[(resident->begun_first + resident->begun_count++) % BEGUN_MOST];
-    *begun = (struct begun){.pid = pid};
-    return begun;
-}
-
-static void count_start(struct resident *resident, const struct begun *begun)
-{
-    uint64_t late = begun->on - begun->time;
-
-    resident->late_starts++;
-    if (late > resident->latest_start)
-        resident->latest_start = late;
-}
-
-static void process_begun(void *context, pid_t pid, const char *name, uint64_t time)
-{
-    struct resident *resident = context;
-    struct begun *begun = find_begun(resident, pid);
-
-    if (!instances_is_named(resident->instances, name)) {
-        if (begun != NULL) /* it executes another program */
-            begun->seen = true;
-        return;
-    }
-    if (begun == NULL)
-        begun = add_begun(resident, pid);
-    else if (begun->time == 0 && begun->on > time) /* it was found earlier than this was heard */
-        count_start(resident, &(struct begun){pid, time, begun->on});
-    begun->time = time;
-    if (resident->scan > resident->scanned + SCAN_LEAST)
-        resident->scan = resident->scanned + SCAN_LEAST;
-}
-
-/* Those that have ended before they were found; others are kept for as long as finding one takes. */
-static void look_at_begun(struct resident *resident, uint64_t now)
-{
-    size_t count = resident->begun_count;
-
-    resident->begun_count = 0;
-    for (size_t i = 0; i < count; i++) {
-        const struct begun begun = resident->begun_list[(resident->begun_first + i) % BEGUN_MOST];
-        bool seen = begun.seen || begun.on != 0 || instances_lives(resident->instances, begun.pid);
-        uint64_t since = begun.time != 0 ? begun.time : begun.on;
-        if (!seen && kill(begun.pid, 0) < 0 && errno == ESRCH)
-            resident->unseen++;
-        else if (now < since + BEGUN_FOR)
-            resident->begun_list[(resident->begun_first + resident->begun_count++) % BEGUN_MOST] =
-                begun;
-    }
-}
-
-/* Its sensors are on. */
-static void note_start(struct resident *resident, pid_t pid)
-{
-    struct begun *begun = find_begun(resident, pid);
-    bool known = begun != NULL;
-
-    if (known && begun->on != 0)
-        return;
-    if (!known)
-        begun = add_begun(resident, pid);
-    begun->on = clock_now(CLOCK_MONOTONIC);
-    if (known)
-        count_start(resident, begun);
-}
-
 static void forget_gone(struct resident *resident)
 {
     for (size_t i = 0; i < resident->gone_count; i++)
@@ -187,7 +103,7 @@ static int watch_collector(struct resident *resident, size_t index)
     int descriptor = collector->descriptor(collector->self);
 
     collector->listen(collector->self, process_ended,
-                      resident->options.file->object_count > 0 ? process_begun : NULL, resident);
+                      resident->options.file->object_count > 0 ? begun_heard : NULL, resident);
     return descriptor < 0 || epoll_ctl(resident->epoll, EPOLL_CTL_ADD, descriptor, &event) == 0
                ? 0
                : -errno;
@@ -279,6 +195,51 @@ struct instances *resident_instances(struct resident *resident)
     return resident->instances;
 }
 
+static const struct collector *collector_for(const struct resident *resident,
+                                             const struct view_entity *entity)
+{
+    for (size_t i = 0; i < resident->options.collector_count; i++)
+        if (resident->collectors[i].has(resident->collectors[i].self, resident->options.file,
+                                        entity))
+            return &resident->collectors[i];
+    return NULL;
+}
+
+/* Sensors for an entity of a view in all processes of a program. */
+static void expect(struct resident *resident, uint32_t view, uint32_t entity, const char *path)
+{
+    const struct collect_wish wish = {.file = resident->options.file,
+                                      .file_name = resident->options.file_name,
+                                      .conditions = &resident->conditions[view],
+                                      .entity = entity,
+                                      .traced = true,
+                                      .prompt = true,
+                                      .standing = true};
+    const struct view *of = &resident->options.file->views[view];
+    const struct collector *collector = collector_for(resident, &of->entities[entity]);
+
+    if (collector != NULL && collector->expect != NULL)
+        (void)collector->expect(collector->self, &wish, path, NULL);
+}
+
+int resident_define(struct resident *resident, const char *text, struct problem *problem)
+{
+    const struct view_file *file = resident->options.file;
+    int result = instances_define(resident->instances, text, problem);
+
+    for (uint32_t i = 0; result == 0 && i < file->view_count; i++)
+        for (uint32_t k = 0; k < file->views[i].entity_count; k++) {
+            bool more = true;
+            for (size_t n = 0; more; n++) {
+                const char *path = instances_path(resident->instances,
+                                                  file->views[i].entities[k].object, n, &more);
+                if (path != NULL)
+                    expect(resident, i, k, path);
+            }
+        }
+    return result;
+}
+
 struct share *resident_share(const struct resident *resident, uint32_t row)
 {
     uint32_t place = row % MONITOR_ROWS_MOST;
@@ -367,16 +328,6 @@ static int open_share(struct resident *resident, uint32_t row, uint32_t view,
     return 0;
 }
 
-static const struct collector *collector_for(const struct resident *resident,
-                                             const struct view_entity *entity)
-{
-    for (size_t i = 0; i < resident->options.collector_count; i++)
-        if (resident->collectors[i].has(resident->collectors[i].self, resident->options.file,
-                                        entity))
-            return &resident->collectors[i];
-    return NULL;
-}
-
 static int open_part(struct part *part, pid_t pid, struct problem *problem)
 {
     struct share *share = part->share;
@@ -391,6 +342,7 @@ static int open_part(struct part *part, pid_t pid, struct problem *problem)
         .entity = part->entity,
         .pid = pid,
         .traced = plan->collection != VIEW_SAMPLED,
+        .standing = plan->collection == VIEW_TRACED,
         .filter = plan->evaluates == VIEW_IN_SENSOR && of->count > 0 && !of->raw,
         .prompt = true,
     };
@@ -402,6 +354,8 @@ static int open_part(struct part *part, pid_t pid, struct problem *problem)
     if (part->last == NULL)
         return problem_set(problem, -ENOMEM, "out of memory");
     part->how = (struct collected_how){0};
+    part->was_on = false;
+    part->last_time = part->last_wall = 0;
     int result = part->collector->open(part->collector->self, &wish, part_values_came, part,
                                        &part->collection, &part->how, problem);
     part->period = 0;
@@ -415,6 +369,8 @@ static void unbind(struct part *part)
 {
     if (part->pid == 0)
         return;
+    if (part->on && part->collection != NULL && part->collector->finish != NULL)
+        part->collector->finish(part->collector->self, part->collection);
     if (part->last != NULL)
         part_forget(part);
     close_part(part);
@@ -435,9 +391,9 @@ static void bind(struct part *part, pid_t pid)
                       problem.text);
     else if (part_is_wanted(part))
         part_switch_on(part);
-    struct begun *begun = find_begun(part->share->resident, pid);
+    struct begun *begun = begun_find(part->share->resident, pid);
     if (part->on && part->how.traced)
-        note_start(part->share->resident, pid);
+        begun_sensed(part->share->resident, pid, part->how.since);
     else if (begun != NULL && part->share->plan.parts[part->entity].collection != VIEW_SAMPLED)
         begun->seen = false; /* it may have ended meanwhile */
 }
@@ -596,27 +552,35 @@ static void note_lost(struct resident *resident, uint64_t now)
     resident->unseen_noted = resident->unseen;
 }
 
-int resident_work(struct resident *resident, struct problem *problem)
+/* Returns whether there is more to do. */
+static bool collect(struct resident *resident)
 {
-    uint64_t now = clock_now(CLOCK_MONOTONIC);
-    int result = 0;
     bool more = false;
 
     for (size_t i = 0; i < resident->options.collector_count; i++)
         more = resident->collectors[i].work(resident->collectors[i].self) || more;
+    forget_gone(resident);
+    return more;
+}
+
+int resident_work(struct resident *resident, struct problem *problem)
+{
+    uint64_t now = clock_now(CLOCK_MONOTONIC);
+    int result = 0;
+    bool more = collect(resident);
     if (!more)
         resident->until = now;
-    forget_gone(resident);
     if (resident->scan <= now) {
         learn_wall(resident);
         resident->scanned = now;
         result = instances_look(resident->instances, problem);
-        look_at_begun(resident, now);
-        note_refused(resident);
-        note_lost(resident, now);
         bool soon =
             now - resident->begun < SCAN_SOON_UNTIL || instances_beginning(resident->instances);
         resident->scan = now + (soon ? SCAN_SOON : SCAN_EVERY);
+        begun_look(resident, now);
+        note_refused(resident);
+        note_lost(resident, now);
+        more = collect(resident) || more; /* what was taken from the ring meanwhile */
     }
     resident->next = resident->scan;
     uint64_t next = sample(resident, now);

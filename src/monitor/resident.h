@@ -47,6 +47,9 @@ void resident_free(struct resident *resident);
 
 struct instances *resident_instances(struct resident *resident);
 
+/* As instances_define. Programs that are paths are sensed from now on, if that is possible, before a process of them begins. */
+int resident_define(struct resident *resident, const char *text, struct problem *problem);
+
 /* Does a step. Numbers of rows that differ by a multiple of MONITOR_ROWS_MOST take the same place, one after the other: so what
  * still comes of an earlier one is not taken for the later one's. The plan is copied. What cannot be collected is a note; of an
  * entity that is not bound any more values are unknown. Values that are read are handed to `answer`, all unknown if they cannot

@@ -59,7 +59,12 @@ static void part_hand_over(struct part *part, uint64_t time, struct view_value *
     uint64_t wall = time + (uint64_t)resident->wall;
     bool first = part->first;
 
+    /* the clocks were compared anew in between: what is later stays so */
+    if (time >= part->last_time && wall < part->last_wall)
+        wall = part->last_wall;
     part->first = false;
+    part->last_time = time;
+    part->last_wall = wall;
     if (share->monitor != NULL) {
         if (view_monitor_record(share->monitor, part->entity, wall, part->probe, look, values) < 0)
             resident_note(resident, "out of memory for a value of view %s",
@@ -99,6 +104,21 @@ void part_values_came(void *context, uint64_t time, const struct view_value *val
     part_hand_over(part, time, copy);
 }
 
+/* Since when its process has no values. Usually since now. But another one may have been the object's only process before the end
+ * of this was noticed, so that its records wait; and one that was found after its end has ended soon after its last record. */
+static uint64_t end_of(const struct part *part)
+{
+    const struct view_entity *entity = &resident_view(part->share)->entities[part->entity];
+    uint64_t now = clock_now(CLOCK_MONOTONIC), last = part->last_time, next = 0;
+
+    if (part->collector->oldest != NULL && entity->builtin == VIEW_PROGRAM &&
+        entity->index == VIEW_ONLY)
+        next = part->collector->oldest(part->collector->self);
+    if (next > last && next <= now)
+        return next - last > 2 * WALL_DOUBT ? next - WALL_DOUBT : last + (next - last) / 2;
+    return part->how.ended && last != 0 ? last + WALL_DOUBT : now;
+}
+
 /* The instance has no values any more. */
 void part_forget(struct part *part)
 {
@@ -107,7 +127,7 @@ void part_forget(struct part *part)
     part->first = true;
     part->has_last = false;
     keep_values(part, unknown);
-    part_hand_over(part, clock_now(CLOCK_MONOTONIC), unknown);
+    part_hand_over(part, end_of(part), unknown);
     part->has_last = false;
     part->filter = (struct view_filter){false};
 }
@@ -171,7 +191,9 @@ void part_switch_on(struct part *part)
     part->first = true;
     part->filter = (struct view_filter){false};
     if (!part->on)
-        part->since = clock_now(CLOCK_MONOTONIC);
+        part->since =
+            part->how.since != 0 && !part->was_on ? part->how.since : clock_now(CLOCK_MONOTONIC);
+    part->was_on = true;
     if (part->how.traced && !part->on &&
         part->collector->turn(part->collector->self, part->collection, true, &problem) < 0)
         part_sample_instead(part, problem.text);
@@ -197,6 +219,10 @@ void resident_turn(struct resident *resident, uint32_t view, bool on)
     if (resident->off[view] == !on)
         return;
     resident->off[view] = !on;
+    for (size_t i = 0; i < resident->options.collector_count; i++)
+        if (resident->collectors[i].rest != NULL)
+            resident->collectors[i].rest(resident->collectors[i].self, &resident->conditions[view],
+                                         !on);
     for (size_t i = 0; i < resident->share_capacity; i++) {
         struct share *share = resident->shares[i];
         for (size_t k = 0;

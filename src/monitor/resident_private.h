@@ -11,6 +11,7 @@
 #define SCAN_SOON_UNTIL 1000000000u /* ns */
 #define WALL_TRIES      5           /* to read two clocks at once ... */
 #define WALL_APART      20000u      /* ... which takes this many ns */
+#define WALL_DOUBT      100000u     /* ns: two readings may differ by so much */
 #define LOST_EACH       500000000u  /* ns between two notes of what was lost */
 #define BEGUN_FOR       2000000000u /* ns */
 #define SETTLES         1000000u    /* ns: a record may come so late after its time */
@@ -31,6 +32,7 @@ struct part {
     struct collection *collection; /* NULL: it cannot be collected */
     struct collected_how how;
     bool on;
+    bool was_on;     /* once, of this collection */
     uint64_t since;  /* CLOCK_MONOTONIC: when it was switched on */
     bool armed;      /* VIEW_PROBED: is watched */
     uint32_t probe;  /* ... as was asked for with this number */
@@ -39,7 +41,9 @@ struct part {
     uint64_t period; /* ns between two reads; 0: none */
     uint64_t sample; /* when to read next */
     struct view_filter filter;
-    struct kept *last; /* by reference: handed over last */
+    uint64_t last_time; /* CLOCK_MONOTONIC: of what was handed over last; 0: nothing */
+    uint64_t last_wall; /* ... as it was handed over */
+    struct kept *last;  /* by reference: handed over last */
     bool has_last;
     uint64_t handed; /* values, to the central monitor */
     struct {
@@ -64,6 +68,8 @@ struct begun {
     uint64_t time; /* CLOCK_MONOTONIC, ns; 0: that was not heard yet */
     bool seen;     /* it became an instance, or is none */
     uint64_t on;   /* when its first sensor was on; 0: not yet */
+    bool covered;  /* sensors that stand see all that it does */
+    char name[16];
 };
 
 #define BEGUN_MOST 256
@@ -102,6 +108,16 @@ static inline const struct view *resident_view(const struct share *share)
 struct share *resident_share(const struct resident *resident, uint32_t row);
 void resident_note(struct resident *resident, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+
+/* resident_begun.c: NULL: it has not begun of late. */
+struct begun *begun_find(struct resident *resident, pid_t pid);
+void begun_heard(void *context, pid_t pid, const char *name, uint64_t time, bool covered);
+
+/* Its sensors are on; `since`: sensors that stand have been since then; 0: its own, now. */
+void begun_sensed(struct resident *resident, pid_t pid, uint64_t since);
+
+/* Those that have ended before they were found; others are kept for as long as finding one takes. */
+void begun_look(struct resident *resident, uint64_t now);
 
 /* resident_parts.c: what its collector calls. */
 void part_values_came(void *context, uint64_t time, const struct view_value *values);

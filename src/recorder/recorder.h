@@ -160,6 +160,10 @@ int recording_wait(struct recording *recording, struct pollfd *files, size_t cou
  * Does nothing if the recording is not active. */
 int recording_step(struct recording *recording, struct problem *problem);
 
+/* Stores a record of the caller's, and analyses it, as the state of the machine: a control record without a stream, whose time
+ * is now. -ENOMEM if it cannot be kept until the records before it are stored. */
+int recording_add(struct recording *recording, const struct record_header *record);
+
 /* Repeats recording_step until all records made before the call are stored, for about a second at most. After that the
  * program files of recorded processes are open: a process that ends a moment later has names for its program
  * counters. */

@@ -59,6 +59,11 @@ static void keep(struct recording *recording, const struct record_header *record
         recording->state.failed = true;
 }
 
+int recording_add(struct recording *recording, const struct record_header *record)
+{
+    return record_queue_add(&recording->state.read, record);
+}
+
 static void read_cgroups(struct recording *recording, bool last)
 {
     struct host_cgroup cgroup;

@@ -262,6 +262,8 @@ static void tell_path(struct rules_selection *selection, const struct identities
 
     if (path == NULL || number == 0 || (!anew && entry->number == number))
         return;
+    if (path->header.flags & RECORD_UNUSED)
+        return; /* the kernel does not know it until its addresses are known */
     tell(selection, entry, RULE_PATH, number, 0, 0, identities, origin, path);
 }
 

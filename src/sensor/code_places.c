@@ -115,8 +115,7 @@ static int find_function(struct sensor_program *program, const char *name, struc
     if (places->count > 0)
         return 0;
     nearest_text(&nearest, "", text);
-    return problem_set(problem, -ENOENT, "process %d has no function '%s'%s", program->pid, name,
-                       text);
+    return problem_set(problem, -ENOENT, "%s has no function '%s'%s", program->what, name, text);
 }
 
 static int find_returns(struct sensor_program *program, const char *name, struct places *places,
@@ -127,9 +126,9 @@ static int find_returns(struct sensor_program *program, const char *name, struct
     if (program_is_go(
             program)) /* the kernel changes the return address, which Go looks for when it moves a stack */
         return problem_set(problem, -ENOTSUP,
-                           "process %d is a program of Go, which would crash where a function "
+                           "%s is a program of Go, which would crash where a function "
                            "returns to a sensor; give a line",
-                           program->pid);
+                           program->what);
     int result = find_function(program, name, places, problem);
 
     if (result < 0)
@@ -270,9 +269,8 @@ static int find_line(struct sensor_program *program, const char *file, int line,
     if (places->count > 0)
         return 0;
     if (!search.seen)
-        return problem_set(problem, -ENOENT,
-                           "process %d: its debug information has no source file '%s'",
-                           program->pid, file);
+        return problem_set(problem, -ENOENT, "%s: its debug information has no source file '%s'",
+                           program->what, file);
     if (search.after == 0)
         return problem_set(problem, -ENOENT, "%s:%d has no code, and neither have later lines",
                            file, line);
@@ -313,6 +311,6 @@ int places_find(struct sensor_program *program, const char *text, struct places 
     if (ret_places->count > 0)
         return 0;
     nearest_text(&nearest, "", near_text);
-    return problem_set(problem, -ENOENT, "process %d has no USDT probe '%s'%s", program->pid, text,
+    return problem_set(problem, -ENOENT, "%s has no USDT probe '%s'%s", program->what, text,
                        near_text);
 }

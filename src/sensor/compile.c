@@ -39,9 +39,9 @@ bool compile_is_elsewhere(const struct compiler *compiler, const struct c_expres
 
     if (missing != NULL)
         compile_problem(compiler, where, -ENOENT,
-                        "what process %d has here may be described in %s, which is not there: put "
+                        "what %s has here may be described in %s, which is not there: put "
                         "it where the program was compiled",
-                        compiler->program->pid, missing);
+                        compiler->program->what, missing);
     return missing != NULL;
 }
 

@@ -149,6 +149,17 @@ static int add_memory(struct location *location, const Dwarf_Op *operation)
                                              .size = (uint8_t)size});
 }
 
+/* Of the module, as its debug information has it. */
+static int add_address(struct location *location, uint64_t address)
+{
+    location->in_memory = true;
+    return compile_step(location->compiler, location->name,
+                        (struct sensor_step){.operation = STEP_CONSTANT,
+                                             .to = (uint8_t)location->to++,
+                                             .is_address = 1,
+                                             .constant = (int64_t)(address + location->bias)});
+}
+
 /* An address or constant that stands in a table of the unit. */
 static int add_indexed(struct location *location, const Dwarf_Op *operation, bool address)
 {
@@ -158,10 +169,9 @@ static int add_indexed(struct location *location, const Dwarf_Op *operation, boo
     if (dwarf_getlocation_attr(location->attribute, operation, &attribute) != 0 ||
         (address ? dwarf_formaddr(&attribute, &value) : dwarf_formudata(&attribute, &value)) != 0)
         return unknown(location, "has a location that is not understood");
-    if (address)
-        location->in_memory = true;
-    return add(location, STEP_CONSTANT, location->to++,
-               (int64_t)(value + (address ? location->bias : 0)));
+    if (!address)
+        return add(location, STEP_CONSTANT, location->to++, (int64_t)value);
+    return add_address(location, value);
 }
 
 /* The thread-local memory of the program: what each thread has of it, and where that is in its file. */
@@ -209,6 +219,7 @@ static bool make_thread_offset(struct location *location, const struct thread_bl
     if (offset >= block->size)
         offset -= block->address;
     last->constant = (int64_t)(offset - block->below);
+    last->is_address = 0;
     return offset < block->size;
 }
 
@@ -240,9 +251,7 @@ static int add_other(struct location *location, const Dwarf_Op *operation)
 
     switch (operation->atom) {
     case DW_OP_addr:
-        location->in_memory = true;
-        return add(location, STEP_CONSTANT, location->to++,
-                   (int64_t)(operation->number + location->bias));
+        return add_address(location, operation->number);
     case DW_OP_addrx:
     case DW_OP_GNU_addr_index:
         return add_indexed(location, operation, true);

@@ -85,6 +85,7 @@ static int compile_variable(struct compiler *compiler, const struct c_expression
     return compile_step(compiler, name,
                         (struct sensor_step){.operation = STEP_CONSTANT,
                                              .to = (uint8_t)to,
+                                             .is_address = 1,
                                              .constant = (int64_t)address});
 }
 
@@ -134,6 +135,7 @@ static int compile_usdt_base(struct compiler *compiler, const struct c_expressio
     return compile_step(compiler, name,
                         (struct sensor_step){.operation = STEP_CONSTANT,
                                              .to = (uint8_t)to,
+                                             .is_address = 1,
                                              .constant = (int64_t)address});
 }
 
@@ -284,6 +286,7 @@ static int compile_symbol(struct compiler *compiler, const struct c_expression *
     result = compile_step(compiler, name,
                           (struct sensor_step){.operation = STEP_CONSTANT,
                                                .to = (uint8_t)to,
+                                               .is_address = 1,
                                                .constant = (int64_t)address});
     return result < 0 ? result : 1;
 }
@@ -302,8 +305,8 @@ static int compile_unknown(struct compiler *compiler, const struct c_expression 
                                name->name);
     nearest_text(nearest, "", text);
     return compile_problem(
-        compiler, name, -ENOENT, "process %d has no variable '%s'%s%s%s%s%s",
-        compiler->program->pid, name->name, compiler->place == NULL ? "" : " here", text,
+        compiler, name, -ENOENT, "%s has no variable '%s'%s%s%s%s%s", compiler->program->what,
+        name->name, compiler->place == NULL ? "" : " here", text,
         described ? "" : "; its program has no debug information, only symbols",
         missing == NULL ? "" : "; it may be described in a file that is not there: ",
         missing == NULL ? "" : missing);

@@ -176,6 +176,8 @@ int program_check(const struct sensor_program *program, struct problem *problem)
 {
     char vector[sizeof(program->vector)];
 
+    if (program->pid == 0)
+        return 0;
     if (has_ended(program->process))
         return problem_set(problem, -ESRCH, "process %d has ended", program->pid);
     size_t size = read_vector(program->pid, vector, sizeof(vector));
@@ -192,7 +194,8 @@ int sensor_program_state(struct sensor_program *program, struct problem *problem
 {
     int result = program_check(program, problem);
 
-    return result < 0 ? result : hash_mappings(program->pid) != program->mapped;
+    return result < 0 || program->pid == 0 ? result
+                                           : hash_mappings(program->pid) != program->mapped;
 }
 
 /* ---- modules ---- */
@@ -215,6 +218,8 @@ static int add_module(Dwfl_Module *module, void **data, const char *name, Dwarf_
 
 int sensor_program_refresh(struct sensor_program *program, struct problem *problem)
 {
+    if (program->pid == 0)
+        return 0;
     program->mapped = hash_mappings(program->pid);
     program->module_count = 0;
     dwfl_report_begin_add(program->dwfl);
@@ -282,7 +287,8 @@ int sensor_program_open(pid_t pid, struct sensor_program **ret_program, struct p
 
     if (program == NULL)
         return problem_set(problem, -ENOMEM, "out of memory");
-    *program = (struct sensor_program){.pid = pid, .process = -1};
+    *program = (struct sensor_program){.pid = pid, .process = -1, .file = -1};
+    snprintf(program->what, sizeof(program->what), "process %d", pid);
     int result = open_execution(program, problem);
     if (result == 0) {
         program->dwfl = dwfl_begin(&callbacks);
@@ -298,6 +304,104 @@ int sensor_program_open(pid_t pid, struct sensor_program **ret_program, struct p
     return result;
 }
 
+/* ---- a file ---- */
+
+/* Whether it is executed rather than mapped by what is: the C library is both. */
+static int check_elf(struct sensor_program *program, const char *path, struct problem *problem)
+{
+    GElf_Addr bias;
+    GElf_Phdr segment;
+    GElf_Dyn entry;
+    size_t count;
+    Elf *elf = program->module_count == 0 ? NULL : dwfl_module_getelf(program->modules[0], &bias);
+
+    if (elf == NULL || elf_getphdrnum(elf, &count) < 0)
+        return problem_set(problem, -ENOEXEC, "%s: not a program (ELF)", path);
+    if (gelf_getclass(elf) != ELFCLASS64)
+        return problem_set(problem, -ENOTSUP,
+                           "%s is a 32-bit program; sensors read 64-bit ones only", path);
+    program->code = UINT64_MAX;
+    for (size_t i = 0; i < count && gelf_getphdr(elf, (int)i, &segment) != NULL; i++) {
+        if (segment.p_type == PT_LOAD && (segment.p_flags & PF_X) != 0 &&
+            segment.p_vaddr + bias < program->code)
+            program->code = segment.p_vaddr + bias;
+        Elf_Data *data =
+            segment.p_type == PT_DYNAMIC
+                ? elf_getdata_rawchunk(elf, (int64_t)segment.p_offset, segment.p_filesz, ELF_T_DYN)
+                : NULL;
+        for (int k = 0; data != NULL && gelf_getdyn(data, k, &entry) != NULL; k++)
+            if (entry.d_tag == DT_SONAME)
+                return problem_set(problem, -ENOTSUP,
+                                   "%s is a library, which other programs map, too, and would pay "
+                                   "for: give the id of a process",
+                                   path);
+    }
+    return program->code == UINT64_MAX
+               ? problem_set(problem, -ENOEXEC, "%s: a file without code", path)
+               : 0;
+}
+
+static int open_file(struct sensor_program *program, const char *path, struct problem *problem)
+{
+    struct stat status;
+    char name[PATH_MAX];
+
+    if (geteuid() != 0)
+        return problem_set(problem, -EPERM,
+                           "%s: sensors in all processes that execute a file need root; else give "
+                           "the id of a process",
+                           path);
+    program->file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (program->file < 0 || fstat(program->file, &status) < 0)
+        return problem_set(problem, -errno, "%s: %s", path, strerror(errno));
+    if (!S_ISREG(status.st_mode))
+        return problem_set(problem, -EINVAL, "%s: not a file", path);
+    program->inode = status.st_ino;
+    program->device = major(status.st_dev) == 0 ? SENSOR_ANY_DEVICE : file_device(status.st_dev);
+    if (realpath(path, name) == NULL) /* /proc/PID/exe of a file that is gone */
+        snprintf(name, sizeof(name), "/%s", path);
+    int copy = fcntl(program->file, F_DUPFD_CLOEXEC, 0); /* the library closes it */
+    Dwfl_Module *module = NULL;
+    if (copy >= 0) {
+        dwfl_report_begin(program->dwfl);
+        module = dwfl_report_elf(program->dwfl, name, name, copy, 0, true);
+        dwfl_report_end(program->dwfl, NULL, NULL);
+        if (module == NULL)
+            close(copy);
+    }
+    if (module == NULL)
+        return problem_set(problem, -ENOEXEC, "%s: not a program (ELF)", path);
+    if (dwfl_getmodules(program->dwfl, add_module, program, 0) < 0)
+        return problem_set(problem, -ENOMEM, "out of memory");
+    return check_elf(program, path, problem);
+}
+
+int sensor_program_open_file(const char *path, struct sensor_program **ret_program,
+                             struct problem *problem)
+{
+    static char *debug_path = NULL; /* elfutils' default */
+    static const Dwfl_Callbacks callbacks = {.find_elf = dwfl_build_id_find_elf,
+                                             .find_debuginfo = dwfl_standard_find_debuginfo,
+                                             .debuginfo_path = &debug_path};
+    struct sensor_program *program = calloc(1, sizeof(*program));
+    const char *base = strrchr(path, '/');
+
+    if (program == NULL)
+        return problem_set(problem, -ENOMEM, "out of memory");
+    *program = (struct sensor_program){.process = -1, .file = -1};
+    snprintf(program->what, sizeof(program->what), "program %.48s", base == NULL ? path : base + 1);
+    program->dwfl = dwfl_begin(&callbacks);
+    int result = program->dwfl == NULL ? problem_set(problem, -ENOMEM, "out of memory")
+                                       : open_file(program, path, problem);
+    if (result < 0)
+        sensor_program_close(program);
+    else
+        *ret_program = program;
+    return result;
+}
+
+/* ---- both ---- */
+
 void sensor_program_close(struct sensor_program *program)
 {
     if (program == NULL)
@@ -306,6 +410,8 @@ void sensor_program_close(struct sensor_program *program)
         dwfl_end(program->dwfl);
     if (program->process >= 0)
         close(program->process);
+    if (program->file >= 0)
+        close(program->file);
     free(program->modules);
     arena_done(&program->memory);
     free(program);

@@ -3,13 +3,19 @@
 #ifndef DPM_SENSOR_PROGRAM_H
 #define DPM_SENSOR_PROGRAM_H
 
+#include "sensor/kernel/sensor_code.h"
 #include "sensor/sensor.h"
 
 #include <elfutils/libdwfl.h>
 
 struct sensor_program {
-    pid_t pid;
-    int process; /* pidfd */
+    pid_t pid;     /* 0: a file, which any process may execute */
+    int process;   /* pidfd; -1: a file */
+    char what[64]; /* "process 811", "program postgres": for errors */
+    int file;      /* the file; -1: a process */
+    uint64_t inode;
+    uint32_t device; /* as the kernel has it; SENSOR_ANY_DEVICE */
+    uint64_t code;   /* where the code of the file begins */
     Dwfl *dwfl;
     Dwfl_Module **modules; /* the program first */
     size_t module_count, module_capacity;

@@ -3,7 +3,7 @@
  * sensor.h: sensors and probes of the Issos monitor (Ogle, Schwan, Snodgrass 1993, section II.A): values of a running
  * program's variables, without a change to the program.
  *
- *      struct sensor_program    a running process: its symbols and debug information
+ *      struct sensor_program    a running process, or a file: its symbols and debug information
  *          |         |
  *          |         '--> probe: reads expressions now, with process_vm_readv(2)
  *          '--> sensor: a place in the program, expressions, a condition    (all of a struct sensors)
@@ -69,9 +69,16 @@ struct sensor_program;
  * `problem`. Takes some 10 ms; debug information is read when an expression needs it. */
 int sensor_program_open(pid_t pid, struct sensor_program **ret_program, struct problem *problem);
 
+/* Opens a program's file: for sensors in every process that executes it, those included that begin later, from their first
+ * instruction on. Needs root, else -EPERM. It has no variables of libraries, no probes, and no hardware watchpoints.
+ * -ENOTSUP: a library, for which processes would pay that nobody has chosen. */
+int sensor_program_open_file(const char *path, struct sensor_program **ret_program,
+                             struct problem *problem);
+
 /* Accepts NULL. Its probes and sensors must be closed before. */
 void sensor_program_close(struct sensor_program *program);
 
+/* 0: a file. */
 pid_t sensor_program_pid(const struct sensor_program *program);
 
 /* A pidfd: readable when the process has ended. The program owns it. */
@@ -155,6 +162,7 @@ struct sensor_wish {
     /* The paper's notification: the descriptor becomes readable with each record. false, message: the caller looks now
      * and then. */
     bool notify;
+    bool family; /* a file: only processes of sensors_follow */
 };
 
 /* Adds a sensor, which is off. Its values are compiled at its place. Errors as sensor_probe_new, and -ENOENT: no such
@@ -204,6 +212,7 @@ struct sensor_counts {
     uint64_t refused;   /* by the condition */
     uint64_t unchanged; /* changes_only */
     uint64_t lost;      /* the ring was full */
+    uint64_t foreign;   /* no hits: other processes that map the file */
 };
 
 void sensor_counts_read(const struct sensor *sensor, struct sensor_counts *ret_counts);
@@ -214,21 +223,37 @@ enum sensor_command {
     SENSOR_NEW_VAL = 1, /* the paper's name */
     SENSOR_ENDED,       /* notice: the process has ended */
     SENSOR_EXECUTED,    /* notice: it executes another program; its sensors make no more records */
-    SENSOR_BEGUN, /* sensors_tell_beginnings: a process, or another program in it, has begun; values[0]: its name */
+    /* sensors_tell_beginnings: a process, or another program in it, has begun; values[0]: its name; [1] and [2]: inode and
+     * device (as in the kernel) of the file that it executes */
+    SENSOR_BEGUN,
 };
 
 struct sensor_record {
     enum sensor_command command;
     uint32_t sensor; /* number; NEW_VAL only */
     uint64_t time;   /* CLOCK_MONOTONIC, ns */
-    pid_t pid, tid;
+    pid_t pid, tid;  /* tid, and pid of a sensor of a file: as the initial PID namespace has them */
     uint32_t value_count; /* NEW_VAL */
     struct sensor_value values[SENSOR_VALUES_MOST];
 };
 
+/* The end of a program is a notice, without a sensor. Returns 0, or a negative errno with a line in `problem`. */
+int sensors_watch(struct sensors *sensors, struct sensor_program *program, struct problem *problem);
+void sensors_unwatch(struct sensors *sensors, struct sensor_program *program);
+
+/* A sensor of a file makes no records of a process that it has met, or makes them again. */
+void sensor_mute(struct sensor *sensor, pid_t pid, bool muted);
+
 /* From now on, each process of this machine that begins, or executes a program, is a record. Returns 0, or a negative errno with
  * a line in `problem`. */
 int sensors_tell_beginnings(struct sensors *sensors, struct problem *problem);
+
+/* Sensors with `family` are those of this process and of all that descends from it, from the first instruction on. Once for a
+ * struct sensors. Returns 0, or a negative errno with a line in `problem`. */
+int sensors_follow(struct sensors *sensors, pid_t pid, struct problem *problem);
+
+/* How many descendants could not be followed: there were more than 65536 processes. */
+uint64_t sensors_not_followed(const struct sensors *sensors);
 
 /* Readable when a record of a sensor with `notify`, or a notice, has come. Also watch with poll(2) or epoll(7). */
 int sensors_descriptor(const struct sensors *sensors);

@@ -54,6 +54,8 @@ static int note_program(struct sensors *sensors, struct sensor_program *program,
     struct watched_program *watched = find_program(sensors, program);
     struct epoll_event event = {.events = EPOLLIN};
 
+    if (program->pid == 0)
+        return 0; /* a file does not end */
     if (watched == NULL) {
         if (array_reserve(&sensors->programs, &sensors->program_capacity,
                           sensors->program_count + 1, sizeof(*sensors->programs)) < 0)
@@ -77,6 +79,16 @@ static void forget_program(struct sensors *sensors, const struct sensor_program 
     if (!watched->reported)
         epoll_ctl(sensors->waiting, EPOLL_CTL_DEL, program->process, NULL);
     *watched = sensors->programs[--sensors->program_count];
+}
+
+int sensors_watch(struct sensors *sensors, struct sensor_program *program, struct problem *problem)
+{
+    return note_program(sensors, program, problem);
+}
+
+void sensors_unwatch(struct sensors *sensors, struct sensor_program *program)
+{
+    forget_program(sensors, program);
 }
 
 /* ---- code ---- */
@@ -156,6 +168,10 @@ static int fill(struct sensor *sensor, const struct sensor_wish *wish, struct pr
 
     if (result < 0)
         return result;
+    if (sensor->watches && wish->program->pid == 0)
+        return problem_set(problem, -ENOTSUP,
+                           "a variable itself is watched in one process: give a place in the code, "
+                           "or the id of a process");
     if (!sensor->watches) {
         places = calloc(1, sizeof(*places));
         if (places == NULL)
@@ -192,6 +208,11 @@ int sensor_add(struct sensors *sensors, const struct sensor_wish *wish, struct s
         return result;
     }
     sensor->state->stack = wish->program->stack;
+    sensor->state->by_file = wish->program->pid == 0;
+    sensor->state->family = wish->family;
+    sensor->state->inode = wish->program->inode;
+    sensor->state->device = wish->program->device;
+    sensor->state->code = wish->program->code;
     sensor->state->sampled = sensor->sampled;
     sensor->state->changes_only = wish->changes_only || (sensor->watches && !sensor->sampled);
     sensor->state->notify = wish->notify;
@@ -254,5 +275,6 @@ void sensor_counts_read(const struct sensor *sensor, struct sensor_counts *ret_c
                                          .passed = state->passed,
                                          .refused = state->refused,
                                          .unchanged = state->unchanged,
-                                         .lost = state->lost};
+                                         .lost = state->lost,
+                                         .foreign = state->foreign};
 }

@@ -3,6 +3,7 @@
  * sensor_attach.c: sensors on and off. A sensor that is off is not attached, so it costs the program nothing.
  *
  *      a place in the code    uprobe, for this process only; the kernel keeps a breakpoint there
+ *          ... of a file      uprobe, for all processes that map the file; the kernel program leaves out those that execute another
  *      a variable             hardware watchpoint, for each thread; threads that are created later inherit it
  */
 #include "sensor/sensors_private.h"
@@ -11,6 +12,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/hw_breakpoint.h>
 #include <linux/perf_event.h>
 #include <stdlib.h>
@@ -25,33 +27,32 @@ static int attach_place(struct sensor *sensor, struct sensor_place *place, struc
     LIBBPF_OPTS(bpf_uprobe_opts, options, .bpf_cookie = (uint64_t)place->slot,
                 .ref_ctr_offset = place->place.semaphore, .retprobe = place->place.is_return);
     char path[64];
-    int file = program_open_file(sensor->program, place->place.address);
+    bool by_file = sensor->program->pid == 0;
+    int file = by_file ? fcntl(sensor->program->file, F_DUPFD_CLOEXEC, 0)
+                       : program_open_file(sensor->program, place->place.address);
 
     if (file < 0)
-        return problem_set(
-            problem, -ENOENT,
-            "process %d: the file of '%s' that it executes cannot be opened any more",
-            sensor->program->pid, program_module_name(place->place.module));
+        return problem_set(problem, -ENOENT,
+                           "%s: the file of '%s' that it executes cannot be opened any more",
+                           sensor->program->what, program_module_name(place->place.module));
     snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
-    place->link =
-        bpf_program__attach_uprobe_opts(sensor->sensors->bpf->progs.sensor_at_place,
-                                        sensor->program->pid, path, place->place.offset, &options);
+    place->link = bpf_program__attach_uprobe_opts(sensor->sensors->bpf->progs.sensor_at_place,
+                                                  by_file ? -1 : sensor->program->pid, path,
+                                                  place->place.offset, &options);
     int error = errno;
     close(file);
     if (place->link != NULL)
         return 0;
     if (error == EPERM || error == EACCES)
-        return problem_set(problem, -EPERM,
-                           "the kernel refuses a uprobe in process %d; run dpm as root",
-                           sensor->program->pid);
+        return problem_set(problem, -EPERM, "the kernel refuses a uprobe in %s; run dpm as root",
+                           sensor->program->what);
     if (error == EINVAL)
-        return problem_set(
-            problem, -error,
-            "process %d: the kernel refuses a sensor in '%s': perhaps a function and a "
-            "USDT probe begin at the same instruction, and only one can be sensed",
-            sensor->program->pid, program_module_name(place->place.module));
-    return problem_set(problem, -error, "process %d: cannot place a sensor in '%s': %s",
-                       sensor->program->pid, program_module_name(place->place.module),
+        return problem_set(problem, -error,
+                           "%s: the kernel refuses a sensor in '%s': perhaps a function and a "
+                           "USDT probe begin at the same instruction, and only one can be sensed",
+                           sensor->program->what, program_module_name(place->place.module));
+    return problem_set(problem, -error, "%s: cannot place a sensor in '%s': %s",
+                       sensor->program->what, program_module_name(place->place.module),
                        strerror(error));
 }
 
@@ -115,15 +116,15 @@ static int attach_thread(struct sensor *sensor, pid_t thread, struct problem *pr
         return 0; /* it has ended */
     if (event < 0)
         return problem_set(
-            problem, -errno, "process %d: cannot watch a variable: %s", sensor->program->pid,
+            problem, -errno, "%s: cannot watch a variable: %s", sensor->program->what,
             errno == ENOSPC ? "all 4 watchpoints of the processor are in use" : strerror(errno));
     struct bpf_link *link =
         bpf_program__attach_perf_event(sensor->sensors->bpf->progs.sensor_at_variable, event);
     if (link == NULL) {
         int error = errno;
         close(event);
-        return problem_set(problem, -error, "process %d: cannot watch a variable: %s",
-                           sensor->program->pid, strerror(error));
+        return problem_set(problem, -error, "%s: cannot watch a variable: %s",
+                           sensor->program->what, strerror(error));
     }
     sensor->threads[sensor->thread_count++] = link;
     return 0;
@@ -178,7 +179,7 @@ static int attach_variable(struct sensor *sensor, struct problem *problem)
 
     while (result == 0 && (found = find_threads(sensor->program->pid, &threads)) != 0) {
         if (found < 0)
-            result = problem_set(problem, found, "process %d has ended", sensor->program->pid);
+            result = problem_set(problem, found, "%s has ended", sensor->program->what);
         for (; result == 0 && done < threads.count; done++)
             result = attach_thread(sensor, threads.list[done], problem);
     }
@@ -193,14 +194,16 @@ static void note_value(struct sensor *sensor)
 {
     uint64_t value = 0;
     const struct sensor_step *load = &sensor->places[0].code->steps[1];
+    struct sensor_memory *memory = &sensor->state->memory;
 
-    sensor->state->has_last = 0;
+    sensor->state->turn++;
+    memory->has_last = 0;
     if (!sensor->watches || sensor->value_count > 1 ||
         !program_memory(sensor->program, sensor->address, &value, sensor->size))
         return;
-    sensor->state->last[0] = sensor_extend(value, sensor->size * 8u, load->is_signed);
-    sensor->state->last_known = 1;
-    sensor->state->has_last = 1;
+    memory->last[0] = sensor_extend(value, sensor->size * 8u, load->is_signed);
+    memory->last_known = 1;
+    memory->has_last = 1;
 }
 
 int sensor_attach(struct sensor *sensor, struct problem *problem)

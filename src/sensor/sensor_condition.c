@@ -280,5 +280,6 @@ int sensor_condition(struct sensor *sensor, const struct view_conditions *condit
 
 void sensor_pass_next(struct sensor *sensor)
 {
-    __atomic_store_n(&sensor->state->was_true, SENSOR_UNTOLD, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&sensor->state->memory.was_true, SENSOR_UNTOLD, __ATOMIC_SEQ_CST);
+    __atomic_add_fetch(&sensor->state->turn, 1, __ATOMIC_SEQ_CST); /* by file: of all processes */
 }

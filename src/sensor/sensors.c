@@ -3,6 +3,9 @@
 #include "sensor/sensor_values.h"
 #include "sensor/sensors_private.h"
 
+#include "base/process.h"
+#include "event/event.h"
+
 #include "sensor.skel.h"
 
 #include <bpf/bpf.h>
@@ -12,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define NAME_BYTES 16         /* of a process, with its 0 */
@@ -98,6 +102,8 @@ void sensors_close(struct sensors *sensors)
         close(sensors->waiting);
     for (size_t i = 0; i < ARRAY_SIZE(sensors->beginnings); i++)
         bpf_link__destroy(sensors->beginnings[i]);
+    for (size_t i = 0; i < ARRAY_SIZE(sensors->family); i++)
+        bpf_link__destroy(sensors->family[i]);
     sensor_bpf__destroy(sensors->bpf);
     free(sensors->programs);
     free(sensors);
@@ -116,6 +122,80 @@ int sensors_tell_beginnings(struct sensors *sensors, struct problem *problem)
                                strerror(errno));
     }
     return 0;
+}
+
+/* Puts into the family what descends from it and is not there yet. A process that is in the family follows its children itself. */
+struct descendants {
+    int map;
+    size_t added;
+};
+
+static int add_descendant(pid_t pid, void *context)
+{
+    struct descendants *descendants = context;
+    uint32_t child = (uint32_t)pid, parent = (uint32_t)process_stat_number(pid, PROCESS_PARENT);
+    uint32_t one;
+
+    if (parent != 0 && bpf_map_lookup_elem(descendants->map, &parent, &one) == 0 &&
+        bpf_map_lookup_elem(descendants->map, &child, &one) != 0) {
+        one = 1;
+        descendants->added += bpf_map_update_elem(descendants->map, &child, &one, BPF_ANY) == 0;
+    }
+    return 0;
+}
+
+int sensors_follow(struct sensors *sensors, pid_t pid, struct problem *problem)
+{
+    const struct bpf_program *programs[] = {sensors->bpf->progs.family_grows,
+                                            sensors->bpf->progs.family_shrinks};
+    struct descendants descendants = {.map = bpf_map__fd(sensors->bpf->maps.family)};
+    uint32_t root = (uint32_t)pid, one = 1;
+    struct stat own;
+
+    if (stat("/proc/self/ns/pid", &own) != 0 || own.st_ino != INITIAL_PID_NAMESPACE)
+        return problem_set(problem, -ENOTSUP,
+                           "descendants are followed only where process ids are those of the "
+                           "machine, not in a container");
+    for (size_t i = 0; i < ARRAY_SIZE(programs); i++) {
+        sensors->family[i] = bpf_program__attach(programs[i]);
+        if (sensors->family[i] == NULL)
+            return problem_set(problem, -errno,
+                               "the kernel does not tell which processes begin: %s",
+                               strerror(errno));
+    }
+    int result = bpf_map_update_elem(descendants.map, &root, &one, BPF_ANY);
+    do {
+        descendants.added = 0;
+        if (result == 0)
+            result = process_each(add_descendant, &descendants, problem);
+    } while (result == 0 && descendants.added > 0);
+    return result < 0 ? problem_set(problem, result, "process %d cannot be followed: %s", pid,
+                                    strerror(-result))
+                      : 0;
+}
+
+void sensor_mute(struct sensor *sensor, pid_t pid, bool muted)
+{
+    int map = bpf_map__fd(sensor->sensors->bpf->maps.memories);
+    struct sensor_process process, next;
+    struct sensor_memory memory;
+    int result = bpf_map_get_next_key(map, NULL, &next);
+
+    while (result == 0) {
+        process = next;
+        if (process.sensor == sensor->number && process.pid == (uint32_t)pid &&
+            bpf_map_lookup_elem(map, &process, &memory) == 0 && memory.muted != muted) {
+            memory = (struct sensor_memory){
+                .was_true = SENSOR_UNTOLD, .turn = memory.turn, .muted = muted};
+            bpf_map_update_elem(map, &process, &memory, BPF_EXIST);
+        }
+        result = bpf_map_get_next_key(map, &process, &next);
+    }
+}
+
+uint64_t sensors_not_followed(const struct sensors *sensors)
+{
+    return *(const volatile uint64_t *)&sensors->bpf->bss->family_lost;
 }
 
 int sensors_descriptor(const struct sensors *sensors)
@@ -191,6 +271,9 @@ static bool make_record(struct sensors *sensors, struct sensor_record *ret_recor
             .command = SENSOR_BEGUN, .time = event->time, .pid = (pid_t)event->pid};
         ret_record->values[0].kind = SENSOR_TEXT;
         memcpy(ret_record->values[0].text, event->values, NAME_BYTES);
+        for (int i = 0; i < 2; i++)
+            ret_record->values[1 + i] = (struct sensor_value){
+                .kind = SENSOR_UNSIGNED, .natural = event->values[SENSOR_BEGINS_FILE + i]};
         return true;
     }
     struct sensor *sensor = event->sensor < SENSORS_MOST ? sensors->list[event->sensor] : NULL;
@@ -200,7 +283,8 @@ static bool make_record(struct sensors *sensors, struct sensor_record *ret_recor
     *ret_record = (struct sensor_record){.command = SENSOR_NEW_VAL,
                                          .sensor = event->sensor,
                                          .time = event->time,
-                                         .pid = sensor->program->pid,
+                                         .pid = sensor->program->pid != 0 ? sensor->program->pid
+                                                                          : (pid_t)event->pid,
                                          .tid = (pid_t)event->tid,
                                          .value_count = (uint32_t)sensor->value_count};
     for (size_t i = 0; i < sensor->value_count; i++) {

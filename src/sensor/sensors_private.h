@@ -50,6 +50,7 @@ struct sensors {
     struct sensor_bpf *bpf;
     struct ring_buffer *ring;
     struct bpf_link *beginnings[2]; /* NULL: not told */
+    struct bpf_link *family[2];     /* NULL: not followed */
     int waiting;                    /* epoll: the ring, and the programs' ends */
     struct sensor *list[SENSORS_MOST];
     bool codes[SENSOR_CODES]; /* in use */

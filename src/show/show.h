@@ -86,6 +86,16 @@ void show_indented(FILE *file, size_t column, const char *text);
 /* Frequency per second, without a unit: "0", "<0.01", "0.25", "12.5", "1,234". */
 void show_frequency(double rate, char text[UNIT_SIZE]);
 
+#define DECISION_LINE_SIZE 1024
+
+/* Of a decision of dpm steer, safe to print: "kept 1: workers of app: 2 -> 8, predicted 304%; requests/s of load 92.0 -> 367, gain
+ * +298% (noise 10%)". */
+void show_decision(const struct decision_record *decision, char text[DECISION_LINE_SIZE]);
+
+/* A value of its goal; and a gain in thousandths: "+298%". */
+void show_goal(uint64_t value, uint32_t flags, char text[UNIT_SIZE]);
+void show_gain(double thousandths, char text[UNIT_SIZE]);
+
 /* Percentage without the sign: "0", "<0.1", "2.5", "37". */
 void show_percent(uint64_t part, uint64_t whole, char text[UNIT_SIZE]);
 
@@ -111,6 +121,7 @@ enum show_table {
     TABLE_INPUTS,
     TABLE_LOADS,
     TABLE_CGROUPS,
+    TABLE_DECISIONS,
 };
 
 /* How rows are sorted: largest first; names in ascending order. */

@@ -37,8 +37,15 @@
 struct steer_group {
     char *name;
     struct steer_word {
-        enum steer_word_kind { STEER_BY_NAME, STEER_BY_CGROUP, STEER_BY_UNIT, STEER_BY_PID } by;
+        enum steer_word_kind {
+            STEER_BY_NAME,
+            STEER_BY_CGROUP,
+            STEER_BY_UNIT,
+            STEER_BY_PID,
+            STEER_WORD_KINDS,
+        } by;
         char *text;
+        char *machine; /* BY_NAME, in a session: only there; NULL: on any */
     } * words;
     size_t word_count;
     unsigned line;
@@ -115,12 +122,20 @@ struct steer_members {
     struct steer_member *at; /* by pid */
     size_t count, room;
     size_t ended; /* of a group that was named by pid: its index + 1; 0: none */
+    /* of a session: processes of several machines, by their names in a snapshot ... */
+    const struct steer_policy *policy; /* NULL: those of this machine */
+    const char *session;               /* ... and what was named */
 };
 
 /* Reads which processes groups have. Errors: -ESRCH (no process has this pid) ..., with a line in `problem`. Call
  * steer_members_done in any case. */
 int steer_members_begin(struct steer_members *members, const struct steer_policy *policy,
                         struct problem *problem);
+/* The same in a session, or folder of traces, that has this name. Refuses groups that are chosen otherwise than by name, and acts
+ * that no command does. */
+int steer_members_of_session(struct steer_members *members, const struct steer_policy *policy,
+                             const char *session, struct problem *problem);
+
 /* Again. */
 int steer_members_find(struct steer_members *members, const struct steer_policy *policy,
                        struct problem *problem);
@@ -162,7 +177,7 @@ struct steer_slice {
     struct steer_talk talk[STEER_GROUPS_MOST][STEER_GROUPS_MOST];
 };
 
-/* The interval of a snapshot, which must be the latest. `cpus` and `busy` stay 0. */
+/* The interval of a snapshot, which must be the latest. `cpus` and `busy` stay 0, except in a session. */
 void steer_slice_make(const struct live_snapshot *snapshot, const struct steer_members *members,
                       struct steer_slice *ret_slice);
 
@@ -213,27 +228,15 @@ bool steer_model(const struct steer_policy *policy, const struct steer_machine *
                  const struct steer_act *act, const struct steer_setting *now,
                  const struct steer_slice *window, struct steer_candidate *ret_candidate);
 
-enum steer_outcome {
-    STEER_TRIES,
-    STEER_WOULD, /* with --dry-run */
-    STEER_KEPT,
-    STEER_UNDONE,
-    STEER_FAILED,  /* it could not be done */
-    STEER_NOTHING, /* to do */
-    STEER_OUTCOMES,
-};
-
-/* "try", "would", "kept", "undone", "failed", "nothing" */
-const char *steer_outcome_name(enum steer_outcome outcome);
-
 struct steer_decision {
-    enum steer_outcome outcome;
+    enum decision_outcome outcome;
     uint64_t number;             /* of the act that was tried: 1, 2 ... */
     uint64_t time;               /* ns since the beginning */
     const struct steer_act *act; /* NULL: NOTHING */
     struct steer_setting from, to;
-    double before, after; /* values of the goal; NAN: not known */
-    double noise;         /* as a gain */
+    double before, after;               /* values of the goal; NAN: not known */
+    double before_length, after_length; /* ns that these were measured */
+    double noise;                       /* as a gain */
     double predicted;
     bool is_rough;
     double measured;
@@ -274,15 +277,21 @@ int steer_add(struct steer *steer, const struct steer_slice *slice, struct probl
  */
 struct steer_journal;
 
+struct steer_restored {
+    size_t count;
+    size_t changed;                      /* by others since: left as it is ... */
+    char first_changed[STEER_TEXT_SIZE]; /* ... the first: "nginx[812]", a file */
+};
+
 /* Restores what earlier loops have left, which have ended, and begins a journal. `members`: refuses processes that another loop steers.
- * `ret_restored`: how many changes earlier ones had left. Returns 0, with a line in `problem` if some of these could not be restored, else "".
+ * `ret_restored`: of what earlier ones had left. Returns 0, with a line in `problem` if some of these could not be restored, else "".
  * Errors, with a line in `problem`: -EBUSY, -EACCES ... */
 int steer_journal_begin(const struct steer_policy *policy, const struct steer_members *members,
-                        struct steer_journal **ret_journal, size_t *ret_restored,
+                        struct steer_journal **ret_journal, struct steer_restored *ret_restored,
                         struct problem *problem);
 
 /* Restores what ended loops have left. Returns 0, or a negative errno with a line in `problem`: -EBUSY: another loop still runs. */
-int steer_journal_undo(size_t *ret_restored, struct problem *problem);
+int steer_journal_undo(struct steer_restored *ret_restored, struct problem *problem);
 
 /* Makes an act stand so. As calls.act. */
 int steer_hands_act(struct steer_journal *journal, const struct steer_policy *policy,
@@ -295,7 +304,8 @@ int steer_hands_tend(struct steer_journal *journal, const struct steer_policy *p
                      const struct steer_members *members, struct problem *problem);
 
 /* Restores all, and removes the file. Returns 0, or the first error, with a line in `problem`. NULL is allowed. */
-int steer_journal_end(struct steer_journal *journal, size_t *ret_restored, struct problem *problem);
+int steer_journal_end(struct steer_journal *journal, struct steer_restored *ret_restored,
+                      struct problem *problem);
 
 /* What is given to others must not be taken from the loop, which may have to take it back: it gets a smaller nice value, if it has the right
  * to. Its commands keep what we have now. */
@@ -303,6 +313,7 @@ void steer_prefer_loop(void);
 
 /* Forks the guardian, which restores everything as soon as we have ended, and then calls done(changes). Call it before anything else
  * that must not be shared is open. Returns a pidfd of it, or a negative errno. */
-int steer_guardian_begin(struct steer_journal *journal, void (*done)(size_t restored));
+int steer_guardian_begin(struct steer_journal *journal,
+                         void (*done)(const struct steer_restored *restored));
 
 #endif

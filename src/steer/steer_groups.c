@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* steer_groups.c: which processes the groups of a policy have; and CPUs that share a cache. See steer.h. */
 #include "base/process.h"
-#include "steer/steer.h"
+#include "steer/steer_private.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -38,6 +38,15 @@ bool steer_is_spared(pid_t pid)
 
 /* ---- groups ---- */
 
+int word_choose(enum steer_word_kind by, const char *text, struct process_choice *choice,
+                struct problem *problem)
+{
+    return by == STEER_BY_NAME     ? process_choice_name(choice, text, problem)
+           : by == STEER_BY_CGROUP ? process_choice_cgroup(choice, text, problem)
+           : by == STEER_BY_UNIT   ? process_choice_unit(choice, text, problem)
+                                   : process_choice_pid(choice, text, problem);
+}
+
 static int choose(const struct steer_group *group, const char *file, struct process_choice *choice,
                   struct problem *problem)
 {
@@ -46,10 +55,11 @@ static int choose(const struct steer_group *group, const char *file, struct proc
 
     for (size_t i = 0; result == 0 && i < group->word_count; i++) {
         const struct steer_word *word = &group->words[i];
-        result = word->by == STEER_BY_NAME     ? process_choice_name(choice, word->text, &why)
-                 : word->by == STEER_BY_CGROUP ? process_choice_cgroup(choice, word->text, &why)
-                 : word->by == STEER_BY_UNIT   ? process_choice_unit(choice, word->text, &why)
-                                               : process_choice_pid(choice, word->text, &why);
+        result = word->machine == NULL
+                     ? word_choose(word->by, word->text, choice, &why)
+                     : problem_set(&why, -EINVAL,
+                                   "'on %.60s' needs --session: this machine alone is steered",
+                                   word->machine);
         if (result == 0 && word->by == STEER_BY_PID &&
             steer_is_spared(choice->pids[choice->pid_count - 1]))
             result = problem_set(&why, -EPERM,
@@ -117,6 +127,8 @@ int steer_members_find(struct steer_members *members, const struct steer_policy 
     size_t count = members->count;
     int result = 0;
 
+    if (members->policy != NULL) /* each snapshot has them */
+        return 0;
     members->at = NULL;
     members->count = members->room = 0;
     for (uint32_t i = 0; result == 0 && i < policy->group_count; i++) {
@@ -141,6 +153,31 @@ int steer_members_begin(struct steer_members *members, const struct steer_policy
     for (size_t i = 0; result == 0 && i < policy->group_count; i++)
         result = choose(&policy->groups[i], policy->file, &members->choices[i], problem);
     return result < 0 ? result : steer_members_find(members, policy, problem);
+}
+
+static int check_of_session(const struct steer_policy *policy, struct problem *problem)
+{
+    for (size_t i = 0; i < policy->group_count; i++)
+        for (size_t j = 0; j < policy->groups[i].word_count; j++)
+            if (policy->groups[i].words[j].by != STEER_BY_NAME)
+                return problem_set(problem, -EINVAL,
+                                   "%.150s:%u: group %s: in a session, processes are chosen by "
+                                   "name: name NAME, name NAME on MACHINE",
+                                   policy->file, policy->groups[i].line, policy->groups[i].name);
+    for (size_t i = 0; i < policy->act_count; i++)
+        if (policy->acts[i].words == NULL)
+            return problem_set(problem, -EINVAL,
+                               "%.150s:%u: in a session, acts are those that a command does: "
+                               "workers and shares ... by COMMAND",
+                               policy->file, policy->acts[i].line);
+    return 0;
+}
+
+int steer_members_of_session(struct steer_members *members, const struct steer_policy *policy,
+                             const char *session, struct problem *problem)
+{
+    *members = (struct steer_members){.policy = policy, .session = session};
+    return check_of_session(policy, problem);
 }
 
 void steer_members_done(struct steer_members *members)

@@ -17,6 +17,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -56,31 +57,46 @@ static void await_end(void)
     while (got > 0 || (got < 0 && errno == EINTR));
 }
 
-/* Runs in the guardian; never returns. */
-static void guard(struct steer_journal *journal, void (*done)(size_t restored))
+/* The journal, locked: it may have been written anew, under its name. -1: there is none any more, or another process restores it. */
+static int open_latest(const char *path)
 {
-    struct steer_journal left = {.file = GUARDIAN_FILE};
-    struct stat status;
-    size_t restored = 0;
+    struct stat first, named;
+    int file = open(path, O_RDWR | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
+
+    if (file < 0 || fstat(GUARDIAN_FILE, &first) < 0 || fstat(file, &named) < 0 ||
+        (first.st_dev == named.st_dev && first.st_ino == named.st_ino))
+        return GUARDIAN_FILE; /* a logout removes XDG_RUNTIME_DIR */
+    if (flock(file, LOCK_EX) < 0 || fstat(file, &named) < 0 || named.st_nlink == 0)
+        return -1;
+    return file;
+}
+
+/* Runs in the guardian; never returns. */
+static void guard(struct steer_journal *journal,
+                  void (*done)(const struct steer_restored *restored))
+{
+    struct steer_journal left = {.file = -1};
+    struct steer_restored sum = {0};
+    size_t restored = 0, size;
 
     await_end();
     memcpy(left.path, journal->path, sizeof(left.path));
-    if (fstat(GUARDIAN_FILE, &status) < 0)
-        _exit(EXIT_FAILURE);
-    /* If the loop has ended in order, all is marked as restored. The file may have gone without that: a logout removes XDG_RUNTIME_DIR. */
-    char *text = malloc((size_t)status.st_size + 1);
-    ssize_t got = text == NULL ? -1 : pread(GUARDIAN_FILE, text, (size_t)status.st_size, 0);
-    if (got < 0)
-        _exit(EXIT_FAILURE);
-    journal_parse(&left, text, (size_t)got);
+    left.file = open_latest(left.path);
+    /* If the loop has ended in order, all is marked as restored. */
+    char *text = left.file < 0 ? NULL : journal_read(left.file, &size);
+    if (text == NULL)
+        _exit(left.file < 0 ? EXIT_SUCCESS : EXIT_FAILURE);
+    journal_parse(&left, text, size);
     int result = journal_restore(&left, ALL_ACTS, &restored, NULL);
     if (result == 0)
         unlink(left.path);
-    done(restored);
+    journal_sum(&left, restored, &sum);
+    done(&sum);
     _exit(result == 0 ? EXIT_SUCCESS : EXIT_FAILURE);
 }
 
-int steer_guardian_begin(struct steer_journal *journal, void (*done)(size_t restored))
+int steer_guardian_begin(struct steer_journal *journal,
+                         void (*done)(const struct steer_restored *restored))
 {
     int ends[2];
 

@@ -3,6 +3,7 @@
 #include "base/process.h"
 #include "steer/steer_private.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -11,6 +12,8 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#define COMPACT_LEAST (1 << 20) /* bytes of a journal */
 
 #define NICE_STEP 1.25 /* a nice value less is that many times the weight (sched(7)) */
 
@@ -39,30 +42,18 @@ static int refuse(const struct changing *changing, int error)
                        strerror(-error));
 }
 
-static bool is_effect(const struct in_effect *effect, const struct entry *now,
-                      const struct entry *before)
-{
-    return effect->kind == ENTRY_CPUS ? CPU_EQUAL(&effect->cpus, &now->cpus)
-                                      : now->nice == effect_nice(effect, before->nice);
-}
-
 /* How it is before the act. A thread that came since has inherited the act, and what was before it. */
 static int read_thread(const struct changing *changing, pid_t tid, struct entry *entry)
 {
-    if (changing->effect->kind == ENTRY_CPUS &&
-        sched_getaffinity(tid, sizeof(entry->cpus), &entry->cpus) < 0)
-        return -errno;
-    errno = 0;
-    if (changing->effect->kind == ENTRY_NICE) {
-        entry->nice = getpriority(PRIO_PROCESS, (id_t)tid);
-        if (entry->nice == -1 && errno != 0)
-            return -errno;
-    }
-    if (changing->inherited != NULL && is_effect(changing->effect, entry, changing->inherited)) {
+    const struct in_effect *effect = changing->effect;
+    int result = thread_read(tid, effect->kind, entry);
+
+    if (result == 0 && changing->inherited != NULL && entry->tid_start >= effect->since &&
+        effect_is(effect, changing->inherited, entry)) {
         entry->cpus = changing->inherited->cpus;
         entry->nice = changing->inherited->nice;
     }
-    return 0;
+    return result;
 }
 
 static int set_thread(const struct changing *changing, pid_t tid, const struct entry *entry)
@@ -163,8 +154,10 @@ static int change_threads(struct steer_journal *journal, uint32_t index,
 {
     int result = journal_note_effect(journal, index, effect, problem);
 
-    if (result == 0)
-        result = change_all(journal, index, act, effect, members, false, problem);
+    if (result == 0) {
+        const struct in_effect noted = journal->acts[index]; /* with its beginning */
+        result = change_all(journal, index, act, &noted, members, false, problem);
+    }
     if (result < 0)
         (void)journal_restore(journal, index, NULL, NULL);
     return result;
@@ -177,51 +170,98 @@ static bool has_entry(const struct steer_journal *journal, uint32_t act)
     return first_entry(journal, act) != NULL;
 }
 
-static int find_weight(const char *folder, char file[PATH_MAX], char value[32], unsigned *ret_most)
+static int find_weight(const char *folder, char file[PATH_MAX], unsigned *ret_most)
 {
     static const char *const names[] = {"cpu.weight", "cpu.shares"};
     static const unsigned most[] = {10000, 262144};
 
     for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
         snprintf(file, PATH_MAX, "%.3000s/%s", folder, names[i]);
-        FILE *from = fopen(file, "re");
-        bool read = from != NULL && fscanf(from, "%31[0-9]", value) == 1;
-        if (from != NULL)
-            fclose(from);
         *ret_most = most[i];
-        if (read)
+        if (cgroup_read(file) != 0)
             return 0;
     }
     return -ENOENT;
 }
 
+/* What is in the cgroup, or below it, that must not be changed; 0: nothing is. */
+static pid_t spared_in(const char *folder, unsigned depth)
+{
+    char path[PATH_MAX];
+    struct dirent *entry;
+    int pid, spared = 0;
+
+    snprintf(path, sizeof(path), "%.4000s/cgroup.procs", folder);
+    FILE *file = fopen(path, "re");
+    while (spared == 0 && file != NULL && fscanf(file, "%d", &pid) == 1)
+        spared = steer_is_spared(pid) ? pid : 0;
+    if (file != NULL)
+        fclose(file);
+    DIR *list = depth == 0 ? NULL : opendir(folder);
+    while (spared == 0 && list != NULL && (entry = readdir(list)) != NULL)
+        if (entry->d_type == DT_DIR && entry->d_name[0] != '.') {
+            snprintf(path, sizeof(path), "%.3800s/%.255s", folder, entry->d_name);
+            spared = spared_in(path, depth - 1);
+        }
+    if (list != NULL)
+        closedir(list);
+    return spared;
+}
+
+#define DEPTH_MOST 16 /* of cgroups */
+
+static int check_folder(const char *folder, struct problem *problem)
+{
+    char shown[PROCESS_SHOWN_SIZE];
+    pid_t spared = spared_in(folder, DEPTH_MOST);
+
+    if (spared == 0)
+        return 0;
+    process_shown(spared, shown);
+    return problem_set(problem, -EPERM,
+                       "%.300s: holds %s, which is spared: process 1, dpm, and what has started it",
+                       folder, shown);
+}
+
+static int note_weight(struct steer_journal *journal, uint32_t index, const char *file,
+                       struct problem *problem)
+{
+    struct entry entry = {.kind = ENTRY_FILE, .act = index, .file = strdup(file)};
+
+    if (asprintf(&entry.value, "%lu", cgroup_read(file)) < 0)
+        entry.value = NULL;
+    if (entry.file != NULL && entry.value != NULL)
+        return journal_add(journal, &entry, problem);
+    free(entry.file);
+    free(entry.value);
+    return problem_set(problem, -ENOMEM, "out of memory");
+}
+
 static int change_weight(struct steer_journal *journal, uint32_t index, const struct steer_act *act,
                          uint32_t times, struct problem *problem)
 {
-    struct entry entry = {.kind = ENTRY_FILE, .act = index};
     char file[PATH_MAX], value[32];
     unsigned most;
+    int result = check_folder(act->cgroup, problem);
 
-    if (find_weight(act->cgroup, file, value, &most) < 0)
+    if (result < 0)
+        return result;
+    if (find_weight(act->cgroup, file, &most) < 0)
         return problem_set(problem, -ENOENT,
                            "%.300s: has neither cpu.weight nor cpu.shares: is it a cgroup with the "
                            "controller cpu?",
                            act->cgroup);
-    if (!has_entry(journal, index)) {
-        entry.file = strdup(file);
-        entry.value = strdup(value);
-        if (entry.file == NULL || entry.value == NULL) {
-            free(entry.file);
-            free(entry.value);
-            return problem_set(problem, -ENOMEM, "out of memory");
-        }
-        int result = journal_add(journal, &entry, problem);
-        if (result < 0)
-            return result;
-    }
+    if (!has_entry(journal, index))
+        result = note_weight(journal, index, file, problem);
+    if (result < 0)
+        return result;
     unsigned long weight = strtoul(first_entry(journal, index)->value, NULL, 10) * times;
-    snprintf(value, sizeof(value), "%lu", weight < most ? weight : most);
-    int result = cgroup_write(file, value);
+    const struct in_effect effect = {.kind = ENTRY_FILE, .value = weight < most ? weight : most};
+    result = journal_note_effect(journal, index, &effect, problem);
+    if (result < 0)
+        return result;
+    snprintf(value, sizeof(value), "%lu", effect.value);
+    result = cgroup_write(file, value);
     if (result == 0)
         return 0;
     (void)journal_restore(journal, index, NULL, NULL);
@@ -331,8 +371,9 @@ int steer_hands_tend(struct steer_journal *journal, const struct steer_policy *p
 
     for (uint32_t i = 0; result == 0 && i < policy->act_count; i++) {
         const struct in_effect effect = journal->acts[i];
-        if (effect.is)
+        if (effect.is && effect.kind != ENTRY_FILE)
             result = change_all(journal, i, &policy->acts[i], &effect, members, true, problem);
     }
+    journal_compact(journal, COMPACT_LEAST);
     return result;
 }

@@ -1,27 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * steer_journal.c: what is to be restored, on disk before it is changed; and which loops there are. See steer.h.
- *
- *      /run/user/1000/dpm-steer/            mode 0700, ours
- *          lock                             held while a loop begins
- *          4711-90210.journal               held by its loop and guardian as long as one of them lives
- */
+/* steer_journal.c: what is to be restored, on disk before it is changed. See steer.h. */
 #include "base/process.h"
 #include "steer/steer_private.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#define SUFFIX ".journal"
 
 /* ---- entries ---- */
 
@@ -101,7 +91,7 @@ void journal_done(struct steer_journal *journal)
 
 /* ---- lines ---- */
 
-static int put_line(struct steer_journal *journal, json_t *line, struct problem *problem)
+static int put(struct steer_journal *journal, json_t *line, bool sync, struct problem *problem)
 {
     char *text = line == NULL ? NULL : json_dumps(line, JSON_COMPACT);
     size_t size = text == NULL ? 0 : strlen(text);
@@ -111,7 +101,8 @@ static int put_line(struct steer_journal *journal, json_t *line, struct problem 
     errno = 0;
     if (result == 0) {
         text[size++] = '\n'; /* in the place of its NUL */
-        if (write(journal->file, text, size) != (ssize_t)size || fdatasync(journal->file) < 0)
+        if (write(journal->file, text, size) != (ssize_t)size ||
+            (sync && fdatasync(journal->file) < 0))
             result = errno == 0 ? -ENOSPC : -errno;
     }
     if (result < 0 &&
@@ -122,6 +113,11 @@ static int put_line(struct steer_journal *journal, json_t *line, struct problem 
     return result < 0 ? problem_set(problem, result, "%.300s: cannot be written: %s", journal->path,
                                     strerror(-result))
                       : 0;
+}
+
+int journal_put(struct steer_journal *journal, json_t *line, struct problem *problem)
+{
+    return put(journal, line, true, problem);
 }
 
 static json_t *words_json(char *const *words)
@@ -159,7 +155,7 @@ static json_t *entry_json(const struct entry *entry)
 
 int journal_add(struct steer_journal *journal, struct entry *entry, struct problem *problem)
 {
-    int result = put_line(journal, entry_json(entry), problem);
+    int result = journal_put(journal, entry_json(entry), problem);
 
     if (result < 0) {
         entry_done(entry);
@@ -168,27 +164,45 @@ int journal_add(struct steer_journal *journal, struct entry *entry, struct probl
     return keep(journal, entry) < 0 ? problem_set(problem, -ENOMEM, "out of memory") : 0;
 }
 
+static json_t *effect_json(uint32_t act, const struct in_effect *effect)
+{
+    char cpus[CPUS_TEXT_SIZE];
+    json_t *line = json_pack("{s:i, s:I}", "effect", (int)act, "since", (json_int_t)effect->since);
+
+    steer_cpus_text(&effect->cpus, cpus, sizeof(cpus));
+    json_object_set_new(line,
+                        effect->kind == ENTRY_CPUS   ? "cpus"
+                        : effect->kind == ENTRY_NICE ? "less"
+                                                     : "value",
+                        effect->kind == ENTRY_CPUS   ? json_string(cpus)
+                        : effect->kind == ENTRY_NICE ? json_integer(effect->less)
+                                                     : json_integer((json_int_t)effect->value));
+    return line;
+}
+
+static void take_effect(struct steer_journal *journal, uint32_t act, const struct in_effect *effect)
+{
+    journal->earlier[act] = journal->acts[act];
+    journal->acts[act] = *effect;
+    journal->acts[act].is = true;
+}
+
 int journal_note_effect(struct steer_journal *journal, uint32_t act, const struct in_effect *effect,
                         struct problem *problem)
 {
-    char cpus[CPUS_TEXT_SIZE];
+    struct in_effect new = *effect;
 
-    steer_cpus_text(&effect->cpus, cpus, sizeof(cpus));
-    json_t *line = effect->kind == ENTRY_CPUS
-                       ? json_pack("{s:i, s:s}", "effect", (int)act, "cpus", cpus)
-                       : json_pack("{s:i, s:i}", "effect", (int)act, "less", effect->less);
-    int result = put_line(journal, line, problem);
-    if (result == 0) {
-        journal->acts[act] = *effect;
-        journal->acts[act].is = true;
-    }
+    new.since = journal->acts[act].is ? journal->acts[act].since : ticks_now();
+    int result = journal_put(journal, effect_json(act, &new), problem);
+    if (result == 0)
+        take_effect(journal, act, &new);
     return result;
 }
 
 void journal_note_restored(struct steer_journal *journal, size_t index)
 {
     journal->entries[index].restored = true; /* if the line is not written, it is restored twice */
-    (void)put_line(journal, json_pack("{s:i}", "restored", (int)index + 1), NULL);
+    (void)journal_put(journal, json_pack("{s:i}", "restored", (int)index + 1), NULL);
 }
 
 /* ---- reading ---- */
@@ -265,10 +279,15 @@ static void take_line(struct steer_journal *journal, const json_t *line)
     if (restored >= 1) {
         journal->entries[restored - 1].restored = true;
     } else if (effect >= 0) {
-        struct in_effect *to = &journal->acts[effect];
-        to->is = true;
-        to->kind = cpus != NULL && steer_cpus_parse(cpus, &to->cpus) ? ENTRY_CPUS : ENTRY_NICE;
-        to->less = (int)number_of(line, "less", 0, 40);
+        struct in_effect to = {.kind = ENTRY_NICE};
+        if (cpus != NULL && steer_cpus_parse(cpus, &to.cpus))
+            to.kind = ENTRY_CPUS;
+        else if (json_is_integer(json_object_get(line, "value")))
+            to.kind = ENTRY_FILE;
+        to.less = (int)number_of(line, "less", 0, 40);
+        to.value = (unsigned long)number_of(line, "value", 0, INT64_MAX);
+        to.since = (uint64_t)number_of(line, "since", 0, INT64_MAX);
+        take_effect(journal, (uint32_t)effect, &to);
     } else if (act >= 0) {
         take_entry(journal, line, act);
     }
@@ -290,390 +309,93 @@ void journal_parse(struct steer_journal *journal, const char *text, size_t size)
     }
 }
 
-/* The whole file, and 0; NULL: out of memory, or it is not ours. The caller frees it. */
-static char *read_whole(int file, size_t *ret_size)
-{
-    struct stat status;
+/* ---- a file without what has ended ---- */
 
-    if (fstat(file, &status) < 0 || !S_ISREG(status.st_mode) || status.st_uid != geteuid() ||
-        (status.st_mode & 077) != 0)
-        return NULL;
-    char *text = malloc((size_t)status.st_size + 1);
-    ssize_t got = text == NULL ? -1 : pread(file, text, (size_t)status.st_size, 0);
-    if (got < 0) {
-        free(text);
-        return NULL;
-    }
-    text[got] = '\0';
-    *ret_size = (size_t)got;
-    return text;
+#define COMPACT_TIMES 2 /* as large as when it was last written anew */
+
+static bool has_gone(const struct entry *entry)
+{
+    bool is_thread = entry->kind == ENTRY_CPUS || entry->kind == ENTRY_NICE;
+
+    return entry->restored ||
+           (is_thread && thread_started(entry->pid, entry->tid) != entry->tid_start);
 }
 
-/* ---- the folder ---- */
-
-static int open_folder(char path[PATH_MAX], struct problem *problem)
+static int copy_head(struct steer_journal *journal, int from)
 {
-    const char *runtime = getenv("XDG_RUNTIME_DIR");
-    struct stat status;
+    char *text = malloc((size_t)journal->head + 1);
+    ssize_t got = text == NULL ? -1 : pread(from, text, (size_t)journal->head, 0);
+    int result = got == journal->head && write(journal->file, text, (size_t)got) == got ? 0 : -EIO;
 
-    /* All loops of root see each other, by sudo, from a login or a service; and a logout removes that of a login. */
-    if (geteuid() == 0 && runtime != NULL && strncmp(runtime, "/run/user/", 10) == 0)
-        runtime = NULL;
-    if (runtime != NULL && runtime[0] == '/')
-        snprintf(path, PATH_MAX, "%.3000s/dpm-steer", runtime);
-    else if (geteuid() == 0)
-        strcpy(path, "/run/dpm-steer");
-    else
-        snprintf(path, PATH_MAX, "/tmp/dpm-steer-%u", geteuid());
-    if (mkdir(path, 0700) < 0 && errno != EEXIST)
-        return problem_set(problem, -errno, "%.300s: cannot be made: %s", path, strerror(errno));
-    int folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (folder < 0 || fstat(folder, &status) < 0) {
-        int error = -errno;
-        if (folder >= 0)
-            close(folder);
-        return problem_set(problem, error, "%.300s: cannot be opened: %s", path, strerror(-error));
-    }
-    if (status.st_uid == geteuid() && (status.st_mode & 077) == 0)
-        return folder;
-    close(folder);
-    return problem_set(problem, -EACCES,
-                       "%.300s: must be a folder of yours with mode 0700: others could write it",
-                       path);
-}
-
-#define RESTORES_MS 30000 /* a guardian has restored by then: each command has 10 s */
-#define LOOKS_MS    60000
-
-/* Who holds the lock may have been stopped. */
-static bool lock_within(int file, unsigned milliseconds)
-{
-    for (unsigned waited = 0; flock(file, LOCK_EX | LOCK_NB) < 0; waited += 20) {
-        if (errno != EWOULDBLOCK && errno != EINTR)
-            return false;
-        if (waited >= milliseconds) {
-            errno = ETIMEDOUT;
-            return false;
-        }
-        poll(NULL, 0, 20);
-    }
-    return true;
-}
-
-/* One loop begins, or looks, at a time. */
-static int lock_folder(int folder, struct problem *problem)
-{
-    int lock = openat(folder, "lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-
-    if (lock >= 0 && lock_within(lock, LOOKS_MS))
-        return lock;
-    int error = -errno;
-    if (lock >= 0)
-        close(lock);
-    return problem_set(problem, error, "cannot lock the folder of journals: %s", strerror(-error));
-}
-
-/* ---- loops that there are, or were ---- */
-
-struct looking {
-    int folder;
-    const char *path;
-    const struct steer_members *members; /* NULL: none */
-    size_t restored;
-    struct problem *problem; /* why it cannot begin; else, what cannot be restored */
-    int left;                /* error of that; 0: none */
-};
-
-/* Its first line. */
-static json_t *head_of(const char *text, size_t size)
-{
-    const char *end = memchr(text, '\n', size);
-
-    return end == NULL ? NULL : json_loadb(text, (size_t)(end - text), 0, NULL);
-}
-
-#define BOOT_SIZE 40
-
-/* Which run of the kernel this is; "": not known. */
-static void read_boot(char boot[BOOT_SIZE])
-{
-    FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
-
-    if (file == NULL || fgets(boot, BOOT_SIZE, file) == NULL)
-        boot[0] = '\0';
-    boot[strcspn(boot, "\n")] = '\0';
-    if (file != NULL)
-        fclose(file);
-}
-
-/* Whether the machine has started again since. Then no process, and no cgroup, is what it was. */
-static bool is_of_other_boot(const char *text, size_t size)
-{
-    json_t *head = head_of(text, size);
-    const char *other = json_string_value(json_object_get(head, "boot"));
-    char boot[BOOT_SIZE];
-
-    read_boot(boot);
-    bool is = other != NULL && strcmp(other, boot) != 0;
-    json_decref(head);
-    return is;
-}
-
-static int note_pid(pid_t pid, void *context)
-{
-    return intern_add(context, (uint64_t)pid) < 0 ? -ENOMEM : 0;
-}
-
-/* The processes that another loop steers, now. */
-static int pids_of(const json_t *head, struct intern *pids)
-{
-    static const char *const kinds[] = {"name ", "cgroup ", "unit ", "pid "};
-    struct process_choice choice = {0};
-    struct problem ignored;
-    size_t i;
-    json_t *item;
-    int result = 0;
-
-    json_array_foreach(json_object_get(head, "groups"), i, item)
-    {
-        const char *word = json_string_value(item);
-        for (unsigned by = 0; word != NULL && by < ARRAY_SIZE(kinds); by++) {
-            const char *text = word + strlen(kinds[by]);
-            if (strncmp(word, kinds[by], strlen(kinds[by])) != 0)
-                continue;
-            (void)(by == STEER_BY_NAME     ? process_choice_name(&choice, text, &ignored)
-                   : by == STEER_BY_CGROUP ? process_choice_cgroup(&choice, text, &ignored)
-                   : by == STEER_BY_UNIT   ? process_choice_unit(&choice, text, &ignored)
-                                           : process_choice_pid(&choice, text, &ignored));
-        }
-    }
-    result = process_choice_find(&choice, note_pid, pids, NULL);
-    process_choice_done(&choice);
-    return result;
-}
-
-/* A loop that runs. */
-static int check_running(const struct looking *looking, const char *text, size_t size)
-{
-    json_t *head = head_of(text, size);
-    const char *policy = json_string_value(json_object_get(head, "policy"));
-    int pid = (int)json_integer_value(json_object_get(head, "pid"));
-    struct intern pids = {0};
-    char shown[PROCESS_SHOWN_SIZE];
-    int result =
-        looking->members == NULL
-            ? problem_set(looking->problem, -EBUSY,
-                          "dpm[%d] still steers, by %.200s: end it, and it restores everything",
-                          pid, policy == NULL ? "?" : policy)
-            : pids_of(head, &pids);
-
-    for (size_t i = 0; looking->members != NULL && result == 0 && i < looking->members->count;
-         i++) {
-        pid_t other = looking->members->at[i].pid;
-        if (intern_find(&pids, (uint64_t)other) < 0)
-            continue;
-        process_shown(other, shown);
-        result = problem_set(
-            looking->problem, -EBUSY,
-            "%s is steered by dpm[%d] already, by %.200s: two loops would disturb each other",
-            shown, pid, policy == NULL ? "?" : policy);
-    }
-    intern_done(&pids);
-    json_decref(head);
-    return result;
-}
-
-static int restore_left(struct looking *looking, int file, const char *name, const char *text,
-                        size_t size)
-{
-    struct steer_journal left = {.file = file};
-    size_t restored = 0;
-
-    snprintf(left.path, sizeof(left.path), "%.3000s/%.255s", looking->path, name);
-    journal_parse(&left, text, size);
-    lseek(file, 0, SEEK_END);
-    struct problem why;
-    int result = journal_restore(&left, ALL_ACTS, &restored, &why);
-    if (result == 0)
-        unlinkat(looking->folder, name, 0);
-    else
-        looking->left =
-            problem_set(looking->problem, result, "%.250s (if that is as it should be: rm %.200s)",
-                        why.text, left.path);
-    left.file = -1;
-    journal_done(&left);
-    looking->restored += restored;
-    return 0;
-}
-
-/* Whether the loop itself has. */
-static bool has_ended(const char *text, size_t size)
-{
-    json_t *head = head_of(text, size);
-    pid_t pid = (pid_t)json_integer_value(json_object_get(head, "pid"));
-    uint64_t start = (uint64_t)json_integer_value(json_object_get(head, "start"));
-
-    json_decref(head);
-    return process_started(pid) != start;
-}
-
-static int look_at(struct looking *looking, const char *name)
-{
-    int file = openat(looking->folder, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW), result = 0;
-    size_t size = 0;
-
-    if (file < 0)
-        return 0;
-    bool left = flock(file, LOCK_EX | LOCK_NB) == 0;
-    char *text = read_whole(file, &size);
-    if (text != NULL && !left &&
-        has_ended(text, size)) { /* its guardian restores, which does not take long */
-        left = lock_within(file, RESTORES_MS);
-        free(text);
-        if (!left) {
-            close(file);
-            return problem_set(
-                looking->problem, -ETIMEDOUT,
-                "%.250s/%.200s: its guardian, which restores, does not end: end that "
-                "process, then dpm steer --undo",
-                looking->path, name);
-        }
-        text = read_whole(file, &size);
-    }
-    if (text == NULL)
-        looking->left = problem_set(
-            looking->problem, -EACCES,
-            "%.250s/%.200s: no journal of yours that can be read: remove it", looking->path, name);
-    else if (is_of_other_boot(text, size))
-        unlinkat(looking->folder, name, 0);
-    else
-        result = left ? restore_left(looking, file, name, text, size)
-                      : check_running(looking, text, size);
     free(text);
-    close(file);
     return result;
 }
 
-static int look_at_all(struct looking *looking)
+/* journal->file is the new one. */
+static int write_anew(struct steer_journal *journal, int from)
 {
-    struct dirent **list;
-    int count = scandir(looking->path, &list, NULL, alphasort), result = 0;
+    int result = copy_head(journal, from);
 
-    for (int i = 0; i < count; i++) {
-        size_t length = strlen(list[i]->d_name);
-        if (length > strlen(SUFFIX) &&
-            strcmp(list[i]->d_name + length - strlen(SUFFIX), SUFFIX) == 0) {
-            int one = look_at(looking, list[i]->d_name);
-            result = result < 0 ? result : one;
-        }
-        free(list[i]);
+    for (uint32_t i = 0; result == 0 && i < STEER_ACTS_MOST; i++) {
+        if (journal->earlier[i].is)
+            result = put(journal, effect_json(i, &journal->earlier[i]), false, NULL);
+        if (result == 0 && journal->acts[i].is)
+            result = put(journal, effect_json(i, &journal->acts[i]), false, NULL);
     }
-    if (count >= 0)
-        free(list);
-    return result;
+    for (size_t i = 0; result == 0 && i < journal->count; i++)
+        if (!has_gone(&journal->entries[i]))
+            result = put(journal, entry_json(&journal->entries[i]), false, NULL);
+    return result == 0 && fdatasync(journal->file) < 0 ? -errno : result;
 }
 
-/* ---- a loop's own ---- */
-
-static int put_head(struct steer_journal *journal, const struct steer_policy *policy,
-                    struct problem *problem)
+/* What stands in the new file, so that numbers of entries are those of its lines. */
+static int read_anew(const struct steer_journal *journal, size_t *ret_text_size, char **ret_text)
 {
-    static const char *const kinds[] = {[STEER_BY_NAME] = "name",
-                                        [STEER_BY_CGROUP] = "cgroup",
-                                        [STEER_BY_UNIT] = "unit",
-                                        [STEER_BY_PID] = "pid"};
-    json_t *groups = json_array();
-    char boot[BOOT_SIZE];
+    struct stat status;
 
-    read_boot(boot);
-    for (size_t i = 0; i < policy->group_count; i++)
-        for (size_t j = 0; j < policy->groups[i].word_count; j++) {
-            const struct steer_word *word = &policy->groups[i].words[j];
-            json_array_append_new(groups, json_sprintf("%s %s", kinds[word->by], word->text));
-        }
-    return put_line(journal,
-                    json_pack("{s:s, s:s, s:i, s:I, s:o}", "policy", policy->file, "boot", boot,
-                              "pid", (int)getpid(), "start", (json_int_t)process_started(getpid()),
-                              "groups", groups),
-                    problem);
+    if (fstat(journal->file, &status) < 0 ||
+        (*ret_text = malloc((size_t)status.st_size + 1)) == NULL)
+        return -ENOMEM;
+    ssize_t got = pread(journal->file, *ret_text, (size_t)status.st_size, 0);
+    *ret_text_size = got < 0 ? 0 : (size_t)got;
+    return got == status.st_size ? 0 : -EIO;
 }
 
-static int make_journal(int folder, const char *path, const struct steer_policy *policy,
-                        struct steer_journal **ret_journal, struct problem *problem)
+/*
+ *      JOURNAL.new   written whole, locked --rename--> JOURNAL; the file that this was is empty then
+ *
+ * The guardian has the first file open: when the loop has ended, it looks for the name first (steer_guardian.c).
+ */
+void journal_compact(struct steer_journal *journal, off_t least)
 {
-    struct steer_journal *journal = calloc(1, sizeof(*journal));
-    char name[64];
+    char path[PATH_MAX + 8], *text = NULL;
+    off_t size = lseek(journal->file, 0, SEEK_END);
+    int old = journal->file;
+    size_t length = 0;
 
-    if (journal == NULL)
-        return problem_set(problem, -ENOMEM, "out of memory");
-    snprintf(name, sizeof(name), "%d-%llu" SUFFIX, getpid(),
-             (unsigned long long)process_started(getpid()));
-    snprintf(journal->path, sizeof(journal->path), "%.3000s/%s", path, name);
+    if (size < least || size < COMPACT_TIMES * journal->compacted)
+        return;
+    journal->compacted = size; /* if it fails, not soon again */
+    snprintf(path, sizeof(path), "%s.new", journal->path);
     journal->file =
-        openat(folder, name, O_RDWR | O_CREAT | O_EXCL | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
-    int result = journal->file < 0 || flock(journal->file, LOCK_EX | LOCK_NB) < 0
-                     ? problem_set(problem, -errno, "%.300s: cannot be made: %s", journal->path,
-                                   strerror(errno))
-                     : put_head(journal, policy, problem);
-    if (result == 0)
-        journal->head = lseek(journal->file, 0, SEEK_END);
-    if (result < 0) {
-        journal_done(journal);
-        free(journal);
-        return result;
+        open(path, O_RDWR | O_CREAT | O_TRUNC | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
+    bool done = journal->file >= 0 && flock(journal->file, LOCK_EX | LOCK_NB) == 0 &&
+                write_anew(journal, old) == 0 && read_anew(journal, &length, &text) == 0 &&
+                rename(path, journal->path) == 0;
+    if (!done) {
+        if (journal->file >= 0)
+            close(journal->file);
+        journal->file = old;
+        unlink(path);
+        free(text);
+        return;
     }
-    *ret_journal = journal;
-    return 0;
-}
-
-/* Both begin with what ended loops have left. */
-static int look(const struct steer_policy *policy, const struct steer_members *members,
-                struct steer_journal **ret_journal, size_t *ret_restored, int *ret_left,
-                struct problem *problem)
-{
-    char path[PATH_MAX];
-    int folder = open_folder(path, problem);
-    int lock = folder < 0 ? folder : lock_folder(folder, problem);
-    struct looking looking = {
-        .folder = folder, .path = path, .members = members, .problem = problem};
-    int result = lock < 0 ? lock : look_at_all(&looking);
-
-    if (result == 0 && policy != NULL)
-        result = make_journal(folder, path, policy, ret_journal, problem);
-    *ret_restored = looking.restored;
-    if (lock >= 0)
-        close(lock);
-    if (folder >= 0)
-        close(folder);
-    *ret_left = looking.left;
-    return result;
-}
-
-int steer_journal_begin(const struct steer_policy *policy, const struct steer_members *members,
-                        struct steer_journal **ret_journal, size_t *ret_restored,
-                        struct problem *problem)
-{
-    int left;
-
-    problem->text[0] = '\0';
-    return look(policy, members, ret_journal, ret_restored, &left, problem);
-}
-
-int steer_journal_undo(size_t *ret_restored, struct problem *problem)
-{
-    int left, result = look(NULL, NULL, NULL, ret_restored, &left, problem);
-
-    return result < 0 ? result : left;
-}
-
-int steer_journal_end(struct steer_journal *journal, size_t *ret_restored, struct problem *problem)
-{
-    if (journal == NULL)
-        return 0;
-    int result = journal_restore(journal, ALL_ACTS, ret_restored, problem);
-    if (result == 0) /* else the next start, or --undo, tries again */
-        unlink(journal->path);
-    journal_done(journal);
-    free(journal);
-    return result;
+    forget_entries(journal);
+    memset(journal->acts, 0, sizeof(journal->acts));
+    memset(journal->earlier, 0, sizeof(journal->earlier));
+    journal_parse(journal, text, length);
+    free(text);
+    (void)!ftruncate(old, 0);
+    close(old);
+    journal->compacted = lseek(journal->file, 0, SEEK_END);
 }

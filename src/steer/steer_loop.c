@@ -6,8 +6,9 @@
  *        ^                                                                    '-- within the noise: once more as long
  *        '-----------------------------------------------------------------------'
  *
- * What an act has to gain is more than the noise: twice the standard error of the difference between the two windows, from how the
- * slices within them, and the windows before, differ. An act that was undone is left alone for a time that doubles each time.
+ * What an act has to gain is more than the noise: some two standard errors of the difference between the two windows, from how the
+ * slices within them, and the windows before, differ. That is looked at twice, no more often: a loop that looks each second finds noise
+ * that seems to be a gain, sooner or later. An act that was undone is left alone for a time that doubles each time.
  */
 #include "steer/steer.h"
 
@@ -47,6 +48,7 @@ struct steer {
     enum state state, next; /* after settling */
     uint64_t time, since, number;
     double waited;  /* ns since then, however late records are read */
+    bool looked;    /* at this trial, and its window is to be twice as long */
     uint64_t acted; /* ns: the latest act; 0: none */
     struct window window, before;
     double means[MEANS_MOST]; /* of windows with nothing changed, the latest first */
@@ -142,13 +144,23 @@ static double drift_of(const struct steer *steer)
     return 4.93 * step * step; /* of a normal distribution, it is 0.45 standard deviations */
 }
 
-/* As a gain. */
+/* So many standard errors are exceeded once in 40 times, as these are estimated from so many slices, too: Student's distribution, by its
+ * first terms (Cornish and Fisher). A trial is looked at twice: so an act that changes nothing is kept once in 20 times at most. */
+static double errors_of(const struct window *before, const struct window *after)
+{
+    double freedom = fmax(2, before->values + after->values - 2);
+
+    return 1.96 + 2.37 / freedom + 2.82 / (freedom * freedom);
+}
+
+/* As a gain. Errors are parts of the value, so they are those of its logarithm: 20 % more and a sixth less are as far. */
 static double noise_of(const struct steer *steer, const struct window *before,
                        const struct window *after)
 {
     double drift = drift_of(steer);
 
-    return 2 * sqrt(fmax(error_of(before), drift) + fmax(error_of(after), drift));
+    return expm1(errors_of(before, after) *
+                 sqrt(fmax(error_of(before), drift) + fmax(error_of(after), drift)));
 }
 
 static double gain_of(const struct steer *steer, double before, double after)
@@ -191,7 +203,7 @@ static void leave_alone(struct steer *steer, size_t act)
         steer->time + ((policy->limit + policy->window + policy->settle) << state->failures);
 }
 
-static void decide(struct steer *steer, enum steer_outcome outcome)
+static void decide(struct steer *steer, enum decision_outcome outcome)
 {
     steer->trial.outcome = outcome;
     steer->trial.time = steer->time;
@@ -201,10 +213,16 @@ static void decide(struct steer *steer, enum steer_outcome outcome)
 /* What the model says of one window does not depend on how others differ: a load that has changed is acted on at once. */
 static double noise_within(const struct window *window)
 {
-    return 2 * sqrt(2 * error_of(window));
+    return expm1(errors_of(window, window) * sqrt(2 * error_of(window)));
 }
 
-/* The one that promises most, and more than the noise. Of an upper bound, half is expected. */
+/* Of what could be saved, half is expected. */
+static double expected_of(const struct steer_candidate *candidate)
+{
+    return candidate->is_rough ? candidate->gain / 2 : candidate->gain;
+}
+
+/* The one that promises most, and more than the noise. */
 static bool choose(struct steer *steer, size_t *ret_act, struct steer_candidate *ret_best)
 {
     double least = fmax(WORTH, noise_within(&steer->before));
@@ -216,9 +234,9 @@ static bool choose(struct steer *steer, size_t *ret_act, struct steer_candidate 
         if (steer->acts[i].free_at > steer->time ||
             !steer_model(steer->policy, steer->machine, &steer->policy->acts[i],
                          &steer->acts[i].now, &steer->before.sum, &candidate) ||
-            !(candidate.gain > least))
+            !(expected_of(&candidate) > least))
             continue;
-        double gain = candidate.is_rough ? candidate.gain / 2 : candidate.gain;
+        double gain = expected_of(&candidate);
         if (any && gain <= most)
             continue;
         most = gain;
@@ -248,6 +266,7 @@ static void say_nothing_to_do(struct steer *steer)
     steer->said_nothing = true;
     steer->trial = (struct steer_decision){.number = steer->number,
                                            .before = steer_goal(steer->policy, &steer->before.sum),
+                                           .before_length = steer->before.sum.length,
                                            .after = NAN,
                                            .noise = noise_within(&steer->before)};
     snprintf(steer->trial.reason, sizeof(steer->trial.reason),
@@ -255,7 +274,7 @@ static void say_nothing_to_do(struct steer *steer)
                  ? "no act promises more than the noise, or 5%%"
                  : "no other act promises more than the noise, or 5%%; left alone for now: %u",
              alone);
-    decide(steer, STEER_NOTHING);
+    decide(steer, DECISION_NOTHING);
 }
 
 static void try_act(struct steer *steer, size_t index, const struct steer_candidate *best)
@@ -270,28 +289,30 @@ static void try_act(struct steer *steer, size_t index, const struct steer_candid
                                            .from = steer->acts[index].now,
                                            .to = best->to,
                                            .before = steer_goal(steer->policy, &steer->before.sum),
+                                           .before_length = steer->before.sum.length,
                                            .after = NAN,
                                            .noise = noise_within(&steer->before),
                                            .predicted = best->gain,
                                            .is_rough = best->is_rough};
     memcpy(steer->trial.reason, best->reason, sizeof(best->reason));
     if (steer->dry) {
-        decide(steer, STEER_WOULD);
+        decide(steer, DECISION_WOULD);
         leave_alone(steer, index);
         return;
     }
-    decide(steer, STEER_TRIES); /* before it: whatever it does, this was said */
+    decide(steer, DECISION_TRIES); /* before it: whatever it does, this was said */
     steer->acted = steer->time;
     if (steer->calls.act(steer->calls.context, act, &best->to, &problem) < 0) {
         memcpy(steer->trial.reason, problem.text, sizeof(steer->trial.reason) - 1);
         steer->trial.reason[sizeof(steer->trial.reason) - 1] = '\0';
-        decide(steer, STEER_FAILED);
+        decide(steer, DECISION_FAILED);
         steer->acts[index].now = steer_setting_at_first(act);
         leave_alone(steer, index);
         settle(steer, LEARNS);
         return;
     }
     steer->acts[index].now = best->to;
+    steer->looked = false;
     settle(steer, TRIES);
 }
 
@@ -339,7 +360,7 @@ static int undo(struct steer *steer, struct problem *problem)
     if (result < 0)
         return problem_set(problem, -EIO, "what did not help cannot be undone: %.400s", why.text);
     state->now = steer->trial.from;
-    decide(steer, STEER_UNDONE);
+    decide(steer, DECISION_UNDONE);
     leave_alone(steer, steer->tried);
     steer->looks_back = true;
     settle(steer, LEARNS);
@@ -351,6 +372,7 @@ static int judge(struct steer *steer, struct problem *problem)
     struct steer_decision *trial = &steer->trial;
 
     /* a goal of which nothing is left is worse, too; so is an act that keeps us from measuring it */
+    trial->after_length = steer->window.sum.length;
     bool overdue = steer->waited > 4 * (double)steer->policy->window;
     if (!overdue && !is_full(steer, &steer->window))
         return 0;
@@ -362,16 +384,19 @@ static int judge(struct steer *steer, struct problem *problem)
     trial->after = steer_goal(steer->policy, &steer->window.sum);
     trial->measured = gain_of(steer, trial->before, trial->after);
     trial->noise = noise_of(steer, &steer->before, &steer->window);
-    if (trial->measured > trial->noise) {
-        decide(steer, STEER_KEPT);
+    bool whole = steer->window.sum.length >= 1.9 * (double)steer->policy->window;
+    bool looks = whole || !steer->looked; /* what is worse ends at any time */
+    steer->looked = true;
+    if (looks && trial->measured > trial->noise) {
+        decide(steer, DECISION_KEPT);
         steer->acts[steer->tried].failures = 0;
         steer->mean_count = 0;
         begin(steer, LEARNS);
         return 0;
     }
     /* within the noise: as long again */
-    bool whole = steer->window.sum.length >= 1.9 * (double)steer->policy->window;
-    return whole || trial->measured < -trial->noise ? undo(steer, problem) : 0;
+    bool is_worse = trial->measured < 1 / (1 + trial->noise) - 1;
+    return whole || is_worse ? undo(steer, problem) : 0;
 }
 
 int steer_add(struct steer *steer, const struct steer_slice *slice, struct problem *problem)
@@ -426,16 +451,6 @@ struct steer_setting steer_setting_at_first(const struct steer_act *act)
 }
 
 /* ---- words ---- */
-
-const char *steer_outcome_name(enum steer_outcome outcome)
-{
-    static const char *const names[STEER_OUTCOMES] = {
-        [STEER_TRIES] = "try",     [STEER_WOULD] = "would",   [STEER_KEPT] = "kept",
-        [STEER_UNDONE] = "undone", [STEER_FAILED] = "failed", [STEER_NOTHING] = "nothing",
-    };
-
-    return names[outcome];
-}
 
 void steer_setting_text(const struct steer_machine *machine, const struct steer_act *act,
                         const struct steer_setting *setting, char text[STEER_TEXT_SIZE])

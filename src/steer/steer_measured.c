@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define NO_GROUP UINT32_MAX
 
@@ -15,7 +16,7 @@ static int by_pid(const void *key, const void *member)
     return *pid < at->pid ? -1 : *pid > at->pid;
 }
 
-static uint32_t group_of(const struct steer_members *members, uint32_t pid)
+static uint32_t group_of_pid(const struct steer_members *members, uint32_t pid)
 {
     const pid_t key = (pid_t)pid;
     const struct steer_member *found =
@@ -24,6 +25,40 @@ static uint32_t group_of(const struct steer_members *members, uint32_t pid)
             : bsearch(&key, members->at, members->count, sizeof(*members->at), by_pid);
 
     return found == NULL ? NO_GROUP : found->group;
+}
+
+/* "web1" of "web1", and of "web1 (2)". */
+static bool is_on(const char *machine, const char *name)
+{
+    size_t length = strlen(machine);
+
+    return strncmp(machine, name, length) == 0 && (name[length] == '\0' || name[length] == ' ');
+}
+
+/* The first group that has the process of a session. */
+static uint32_t group_of_name(const struct steer_policy *policy, const struct communication *all,
+                              const struct communication_process *process)
+{
+    for (uint32_t i = 0; i < policy->group_count; i++)
+        for (size_t j = 0; j < policy->groups[i].word_count; j++) {
+            const struct steer_word *word = &policy->groups[i].words[j];
+            if (process_is_named(word->text, process->pid, process->name, process->command) &&
+                (word->machine == NULL ||
+                 is_on(word->machine, all->machines[process->machine].name)))
+                return i;
+        }
+    return NO_GROUP;
+}
+
+static uint32_t group_of(const struct steer_members *members, const struct live_snapshot *snapshot,
+                         uint32_t index)
+{
+    const struct communication *all = snapshot->communication;
+
+    if (all == NULL || index >= all->process_count)
+        return NO_GROUP;
+    return members->policy == NULL ? group_of_pid(members, all->processes[index].pid)
+                                   : group_of_name(members->policy, all, &all->processes[index]);
 }
 
 static void add_process(struct steer_figures *sum, const struct live_row *row)
@@ -47,14 +82,18 @@ static void add_process(struct steer_figures *sum, const struct live_row *row)
     sum->p99 += requests * (double)in[LIVE_P99];
 }
 
-static uint32_t group_at(const struct live_snapshot *snapshot, const struct steer_members *members,
-                         uint32_t process)
+/* Of a session: of all machines, if that is known of each. */
+static void add_machines(const struct live_snapshot *snapshot, struct steer_slice *slice)
 {
-    const struct communication *all = snapshot->communication;
-
-    return all == NULL || process >= all->process_count
-               ? NO_GROUP
-               : group_of(members, all->processes[process].pid);
+    for (size_t i = 0; i < snapshot->machine_count; i++) {
+        const struct live_machine *machine = &snapshot->machines[i];
+        if (machine->cpus == 0 || machine->cpu == NOT_KNOWN || machine->elapsed == 0) {
+            slice->cpus = slice->busy = 0;
+            return;
+        }
+        slice->cpus += (double)machine->cpus;
+        slice->busy += (double)machine->cpu / (double)machine->elapsed;
+    }
 }
 
 void steer_slice_make(const struct live_snapshot *snapshot, const struct steer_members *members,
@@ -65,15 +104,17 @@ void steer_slice_make(const struct live_snapshot *snapshot, const struct steer_m
 
     *ret_slice =
         (struct steer_slice){.length = (double)snapshot->length, .real = (double)snapshot->real};
+    if (members->policy != NULL)
+        add_machines(snapshot, ret_slice);
     for (size_t i = 0; i < processes->count; i++) {
-        uint32_t group = group_of(members, processes->at[i].pid);
+        uint32_t group = group_of(members, snapshot, processes->at[i].process[0]);
         if (group != NO_GROUP)
             add_process(&ret_slice->groups[group], &processes->at[i]);
     }
     for (size_t i = 0; i < pairs->count; i++) {
         const struct live_row *row = &pairs->at[i];
-        uint32_t from = group_at(snapshot, members, row->process[0]),
-                 to = group_at(snapshot, members, row->process[1]);
+        uint32_t from = group_of(members, snapshot, row->process[0]),
+                 to = group_of(members, snapshot, row->process[1]);
         if (to == NO_GROUP)
             continue;
         ret_slice->groups[to].blocked += (double)row->interval[LIVE_SEND_BLOCKED];

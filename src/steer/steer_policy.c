@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* steer_policy.c: reads policies. See steer.h and dpm-steer(1). A statement is a line of words:
  *
- *      group NAME is {name WORD | cgroup PATH | unit UNIT | pid PID}...
+ *      group NAME is {name WORD [on MACHINE] | cgroup PATH | unit UNIT | pid PID}...
  *      goal {requests/s | received messages/s | latency mean | latency p50 | latency p99} of GROUP
  *      cpus of GROUP...
  *      weight of GROUP... up to N [in FOLDER]
@@ -9,21 +9,25 @@
  *      shares of GROUP GROUP... by COMMAND WORD...
  *      window TIME      settle TIME      limit TIME
  */
-#include "steer/steer.h"
+#include "base/amounts.h"
+#include "steer/steer_private.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
 #include <limits.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <unistd.h>
 
 #define FILE_MOST 65536 /* bytes */
 #define WORD_MOST 4095
+#define TIME_MOST 86400000000000ull /* ns */
 
 struct reader {
     struct steer_policy *policy;
@@ -162,6 +166,11 @@ static int expect_group(struct reader *reader, uint32_t *ret_group)
 
 /* ---- groups ---- */
 
+const char *const steer_word_names[STEER_WORD_KINDS] = {[STEER_BY_NAME] = "name",
+                                                        [STEER_BY_CGROUP] = "cgroup",
+                                                        [STEER_BY_UNIT] = "unit",
+                                                        [STEER_BY_PID] = "pid"};
+
 static int add_group_word(struct reader *reader, struct steer_group *group, enum steer_word_kind by)
 {
     uint32_t ignored;
@@ -181,16 +190,20 @@ static int add_group_word(struct reader *reader, struct steer_group *group, enum
     if (words == NULL)
         return no_memory(reader);
     group->words = words;
-    words[group->word_count] = (struct steer_word){.by = by, .text = strdup(text)};
-    return words[group->word_count++].text == NULL ? no_memory(reader) : 0;
+    struct steer_word *word = &words[group->word_count++];
+    *word = (struct steer_word){.by = by, .text = strdup(text)};
+    if (word->text == NULL)
+        return no_memory(reader);
+    if (by != STEER_BY_NAME || !next_is(reader, "on"))
+        return 0;
+    if (reader->at == reader->count)
+        return refuse(reader, "the name of a machine");
+    word->machine = strdup(reader->words[reader->at++]);
+    return word->machine == NULL ? no_memory(reader) : 0;
 }
 
 static int read_group(struct reader *reader)
 {
-    static const char *const kinds[] = {[STEER_BY_NAME] = "name",
-                                        [STEER_BY_CGROUP] = "cgroup",
-                                        [STEER_BY_UNIT] = "unit",
-                                        [STEER_BY_PID] = "pid"};
     struct steer_policy *policy = reader->policy;
     uint32_t ignored;
     int result = 0;
@@ -215,10 +228,10 @@ static int read_group(struct reader *reader)
     result = expect(reader, "is");
     do {
         unsigned by = 0;
-        while (by < ARRAY_SIZE(kinds) && !next_is(reader, kinds[by]))
+        while (by < STEER_WORD_KINDS && !next_is(reader, steer_word_names[by]))
             by++;
         if (result == 0)
-            result = by < ARRAY_SIZE(kinds)
+            result = by < STEER_WORD_KINDS
                          ? add_group_word(reader, group, (enum steer_word_kind)by)
                          : refuse(reader, "name NAME, cgroup PATH, unit UNIT or pid PID");
     } while (result == 0 && reader->at < reader->count);
@@ -426,22 +439,13 @@ static int read_act(struct reader *reader, enum steer_act_kind kind)
 
 /* ---- times ---- */
 
-/* 500ms, 10s, 2m */
 static int read_time(struct reader *reader, uint64_t least, uint64_t *ret_time)
 {
     const char *word = reader->at < reader->count ? reader->words[reader->at] : "";
-    char *end = NULL;
-    unsigned long number = isdigit((unsigned char)*word) ? strtoul(word, &end, 10) : 0;
-    uint64_t unit = end == NULL              ? 0
-                    : strcmp(end, "ms") == 0 ? 1000000u
-                    : strcmp(end, "s") == 0  ? 1000000000u
-                    : strcmp(end, "m") == 0  ? 60000000000u
-                                             : 0;
 
-    if (unit == 0 || number > 86400000 || number * unit < least || number * unit > 86400000000000u)
+    if (parse_duration(word, ret_time) < 0 || *ret_time < least || *ret_time > TIME_MOST)
         return refuse(reader, least > 0 ? "a time of 1s to 24h, such as 10s or 2m"
                                         : "a time of at most 24h, such as 500ms, 10s or 2m");
-    *ret_time = number * unit;
     reader->at++;
     return 0;
 }
@@ -533,8 +537,10 @@ void steer_policy_free(struct steer_policy *policy)
     if (policy == NULL)
         return;
     for (size_t i = 0; i < policy->group_count; i++) {
-        for (size_t j = 0; j < policy->groups[i].word_count; j++)
+        for (size_t j = 0; j < policy->groups[i].word_count; j++) {
             free(policy->groups[i].words[j].text);
+            free(policy->groups[i].words[j].machine);
+        }
         free(policy->groups[i].words);
         free(policy->groups[i].name);
     }
@@ -637,15 +643,30 @@ static int check_command(const char *file, struct problem *problem)
     return result < 0 ? result : check_folders(path, problem);
 }
 
+static int check_cgroup(const char *folder, struct problem *problem)
+{
+    struct statfs status;
+
+    if (statfs(folder, &status) < 0)
+        return problem_set(problem, -errno, "%.200s: %s", folder, strerror(errno));
+    if (status.f_type != CGROUP_SUPER_MAGIC && status.f_type != CGROUP2_SUPER_MAGIC)
+        return problem_set(problem, -EINVAL,
+                           "%.200s: it is no cgroup: give its folder below "
+                           "/sys/fs/cgroup",
+                           folder);
+    return 0;
+}
+
+/* And cgroups. */
 static int check_commands(const struct steer_policy *policy, struct problem *problem)
 {
     struct problem why;
 
     for (size_t i = 0; i < policy->act_count; i++) {
         const struct steer_act *act = &policy->acts[i];
-        if (act->words == NULL)
-            continue;
-        int result = check_command(act->words[0], &why);
+        int result = act->words != NULL    ? check_command(act->words[0], &why)
+                     : act->cgroup != NULL ? check_cgroup(act->cgroup, &why)
+                                           : 0;
         if (result < 0)
             return problem_set(problem, result, "%.150s:%u: %.300s", policy->file, act->line,
                                why.text);

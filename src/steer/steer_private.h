@@ -5,6 +5,7 @@
 
 #include "steer/steer.h"
 
+#include <jansson.h>
 #include <limits.h>
 
 enum entry_kind {
@@ -27,12 +28,14 @@ struct entry {
     char **words; /* NULL at its end */
 };
 
-/* How the threads of an act are now. */
+/* How the threads of an act, or its cgroup, are now. */
 struct in_effect {
     bool is;
     enum entry_kind kind;
+    uint64_t since; /* as PROCESS_START: what has begun before has not inherited it */
     cpu_set_t cpus;
-    int less; /* by how much nice values are smaller than before */
+    int less;            /* by how much nice values are smaller than before */
+    unsigned long value; /* of the cgroup's file */
 };
 
 #define CPUS_TEXT_SIZE (5 * CPU_SETSIZE + 1) /* "1023," ... */
@@ -47,7 +50,22 @@ struct steer_journal {
     size_t *thread_entries;
     size_t thread_room;
     struct in_effect acts[STEER_ACTS_MOST];
+    struct in_effect
+        earlier[STEER_ACTS_MOST]; /* the one before it, until all threads have the new one */
+    size_t changed;               /* entries that others have changed since: left as they are ... */
+    char first_changed[STEER_TEXT_SIZE]; /* ... the first of them */
+    off_t compacted;                     /* bytes that were left when it was last written anew */
 };
+
+/* ---- steer_policy.c ---- */
+
+extern const char *const steer_word_names[STEER_WORD_KINDS];
+
+/* ---- steer_groups.c ---- */
+
+/* Adds the processes that a word names. Errors: as of process_choice_pid ... */
+int word_choose(enum steer_word_kind by, const char *text, struct process_choice *choice,
+                struct problem *problem);
 
 /* ---- steer_journal.c ---- */
 
@@ -60,9 +78,22 @@ void journal_note_restored(struct steer_journal *journal, size_t index);
 /* When all entries are restored, the file forgets them, so that it does not grow without end. */
 void journal_forget(struct steer_journal *journal);
 
+/* Does the same with entries of threads that have ended, once there are many: writes another file, and puts it in the place of the
+ * first. If that fails, all stays as it is. */
+void journal_compact(struct steer_journal *journal, off_t least);
+
 /* The entry of a thread that has not been restored; NULL: there is none. */
 struct entry *journal_thread(const struct steer_journal *journal, uint32_t act, pid_t tid,
                              uint64_t tid_start);
+
+/* Writes a line, and frees it. NULL: out of memory. */
+int journal_put(struct steer_journal *journal, json_t *line, struct problem *problem);
+
+/* Adds what was restored of a journal. */
+void journal_sum(const struct steer_journal *journal, size_t restored, struct steer_restored *sum);
+
+/* The whole file, and 0; NULL: out of memory, or it is not ours. The caller frees it. */
+char *journal_read(int file, size_t *ret_size);
 
 /* What a file says. Bytes that are no journal are left out. */
 void journal_parse(struct steer_journal *journal, const char *text, size_t size);
@@ -72,7 +103,8 @@ void journal_done(struct steer_journal *journal);
 
 #define ALL_ACTS UINT32_MAX
 
-/* Restores entries, the latest first. What has gone counts as restored. Returns the first error. */
+/* Restores entries, the latest first, as far as they are as the act has made them. What has gone counts as restored; what others have
+ * changed since is left as it is, and counted in journal->changed. Returns the first error. */
 int journal_restore(struct steer_journal *journal, uint32_t act, size_t *ret_restored,
                     struct problem *problem);
 
@@ -81,6 +113,18 @@ const struct entry *journal_above(const struct steer_journal *journal, uint32_t 
 
 /* The nice value of a thread that had this one before. */
 int effect_nice(const struct in_effect *effect, int before);
+
+/* Now, as PROCESS_START. */
+uint64_t ticks_now(void);
+
+/* How a thread is now: its CPUs, or its nice value. Returns 0 or a negative errno. */
+int thread_read(pid_t tid, enum entry_kind kind, struct entry *ret_now);
+
+/* Whether that is what the act has made of what it was before. */
+bool effect_is(const struct in_effect *effect, const struct entry *before, const struct entry *now);
+
+/* The weight that a cgroup's file has; 0: it cannot be read. */
+unsigned long cgroup_read(const char *file);
 
 /* Start of a thread; 0: it has gone. */
 uint64_t thread_started(pid_t pid, pid_t tid);

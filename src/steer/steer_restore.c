@@ -25,6 +25,7 @@
 #define LOOP_NICE      (-10)
 #define COMMAND_MS     10000
 #define ANCESTORS_MOST 64
+#define LEFT_CHANGED   1 /* no error: others have changed it since */
 
 /* ---- threads ---- */
 
@@ -60,14 +61,48 @@ int effect_nice(const struct in_effect *effect, int before)
     return before - effect->less < -20 ? -20 : before - effect->less;
 }
 
-/* Whether a thread is what the act has made it. */
-static bool has_effect(pid_t tid, const struct in_effect *effect, const struct entry *parent)
+uint64_t ticks_now(void)
 {
-    cpu_set_t cpus;
+    return clock_now(CLOCK_BOOTTIME) / (1000000000u / (uint64_t)sysconf(_SC_CLK_TCK));
+}
 
-    if (effect->kind == ENTRY_CPUS)
-        return sched_getaffinity(tid, sizeof(cpus), &cpus) == 0 && CPU_EQUAL(&cpus, &effect->cpus);
-    return getpriority(PRIO_PROCESS, (id_t)tid) == effect_nice(effect, parent->nice);
+/* How a thread is now. Returns 0 or a negative errno. */
+int thread_read(pid_t tid, enum entry_kind kind, struct entry *ret_now)
+{
+    if (kind == ENTRY_CPUS)
+        return sched_getaffinity(tid, sizeof(ret_now->cpus), &ret_now->cpus) < 0 ? -errno : 0;
+    errno = 0;
+    ret_now->nice = getpriority(PRIO_PROCESS, (id_t)tid);
+    return ret_now->nice == -1 && errno != 0 ? -errno : 0;
+}
+
+static bool is_as_before(const struct entry *before, const struct entry *now)
+{
+    return before->kind == ENTRY_CPUS ? CPU_EQUAL(&before->cpus, &now->cpus)
+                                      : before->nice == now->nice;
+}
+
+/* A cpuset may leave less of the CPUs. */
+bool effect_is(const struct in_effect *effect, const struct entry *before, const struct entry *now)
+{
+    cpu_set_t both;
+
+    if (effect->kind != ENTRY_CPUS)
+        return now->nice == effect_nice(effect, before->nice);
+    CPU_AND(&both, &effect->cpus, &before->cpus);
+    return CPU_EQUAL(&effect->cpus, &now->cpus) ||
+           (CPU_COUNT(&both) > 0 && CPU_EQUAL(&both, &now->cpus));
+}
+
+/* Whether that is what the act has made of it. Where no line says what it made, each is. */
+static bool is_ours(const struct steer_journal *journal, const struct entry *before,
+                    const struct entry *now)
+{
+    const struct in_effect *effect = &journal->acts[before->act],
+                           *earlier = &journal->earlier[before->act];
+
+    return !effect->is || effect_is(effect, before, now) ||
+           (earlier->is && effect_is(earlier, before, now));
 }
 
 static int set_thread(pid_t tid, const struct entry *entry)
@@ -79,7 +114,20 @@ static int set_thread(pid_t tid, const struct entry *entry)
     return result < 0 && errno != ESRCH ? -errno : 0;
 }
 
-static int restore_thread(const struct entry *entry)
+static int restore_one(const struct steer_journal *journal, const struct entry *entry)
+{
+    struct entry now;
+    int result = thread_read(entry->tid, entry->kind, &now);
+
+    if (result < 0)
+        return result == -ESRCH ? 0 : result;
+    if (is_as_before(entry, &now))
+        return 0;
+    return is_ours(journal, entry, &now) ? set_thread(entry->tid, entry) : LEFT_CHANGED;
+}
+
+/* Returns LEFT_CHANGED: it has other CPUs, or another nice value, than the act gave it. */
+static int restore_thread(const struct steer_journal *journal, const struct entry *entry)
 {
     int pidfd = process_open(entry->pid), result = 0;
 
@@ -87,7 +135,7 @@ static int restore_thread(const struct entry *entry)
         return pidfd == -ESRCH ? 0 : pidfd;
     if (process_started(entry->pid) == entry->start &&
         thread_started(entry->pid, entry->tid) == entry->tid_start)
-        result = set_thread(entry->tid, entry);
+        result = restore_one(journal, entry);
     close(pidfd);
     return result;
 }
@@ -108,9 +156,14 @@ static int restore_heir(pid_t pid, pid_t tid, void *context)
 {
     const struct heirs *heirs = context;
     const struct entry *parent = heirs->parent;
+    const struct in_effect *effect = &heirs->journal->acts[parent->act];
+    uint64_t start = thread_started(pid, tid);
+    struct entry now;
 
-    if (journal_thread(heirs->journal, parent->act, tid, thread_started(pid, tid)) == NULL &&
-        has_effect(tid, &heirs->journal->acts[parent->act], parent))
+    if (start >= effect->since && /* else it has inherited nothing, and is so by itself */
+        journal_thread(heirs->journal, parent->act, tid, start) == NULL &&
+        thread_read(tid, parent->kind, &now) == 0 && is_ours(heirs->journal, parent, &now) &&
+        !is_as_before(parent, &now))
         (void)set_thread(tid, parent);
     return 0;
 }
@@ -221,7 +274,33 @@ int command_run(char *const *words, struct problem *problem)
 
 /* ---- entries ---- */
 
-static int restore(const struct entry *entry, struct problem *problem)
+/* The weight that a file has; 0: it cannot be read. */
+unsigned long cgroup_read(const char *file)
+{
+    char value[32] = "";
+    int descriptor = open(file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    ssize_t got = descriptor < 0 ? -1 : read(descriptor, value, sizeof(value) - 1);
+
+    if (descriptor >= 0)
+        close(descriptor);
+    return got <= 0 ? 0 : strtoul(value, NULL, 10);
+}
+
+static int restore_file(const struct steer_journal *journal, const struct entry *entry)
+{
+    const struct in_effect *effect = &journal->acts[entry->act],
+                           *earlier = &journal->earlier[entry->act];
+    unsigned long now = cgroup_read(entry->file), before = strtoul(entry->value, NULL, 10);
+
+    if (now == before)
+        return 0;
+    if (now != 0 && effect->is && now != effect->value && !(earlier->is && now == earlier->value))
+        return LEFT_CHANGED;
+    return cgroup_write(entry->file, entry->value);
+}
+
+static int restore(const struct steer_journal *journal, const struct entry *entry,
+                   struct problem *problem)
 {
     char shown[PROCESS_SHOWN_SIZE];
     int result;
@@ -230,17 +309,26 @@ static int restore(const struct entry *entry, struct problem *problem)
     case ENTRY_COMMAND:
         return command_run(entry->words, problem);
     case ENTRY_FILE:
-        result = cgroup_write(entry->file, entry->value);
-        return result < 0 && result != -ENOENT && result != -ENODEV
+        result = restore_file(journal, entry);
+        return result == LEFT_CHANGED ? result
+               : result < 0 && result != -ENOENT && result != -ENODEV
                    ? problem_set(problem, result, "%.300s: %s", entry->file, strerror(-result))
                    : 0;
     default:
-        result = restore_thread(entry);
-        if (result == 0)
-            return 0;
+        result = restore_thread(journal, entry);
+        if (result >= 0)
+            return result;
         process_shown(entry->pid, shown);
         return problem_set(problem, result, "%s: %s", shown, strerror(-result));
     }
+}
+
+static void note_changed(struct steer_journal *journal, const struct entry *entry)
+{
+    if (journal->changed++ == 0 && entry->kind == ENTRY_FILE)
+        snprintf(journal->first_changed, sizeof(journal->first_changed), "%.300s", entry->file);
+    else if (journal->changed == 1)
+        process_shown(entry->pid, journal->first_changed);
 }
 
 /* What takes no time first, so that a command that hangs holds nothing up. */
@@ -255,7 +343,7 @@ static int restore_some(struct steer_journal *journal, uint32_t act, bool comman
         if (entry->restored || (act != ALL_ACTS && entry->act != act) ||
             (entry->kind == ENTRY_COMMAND) != commands)
             continue;
-        int result = restore(entry, &why);
+        int result = restore(journal, entry, &why);
         if (result < 0 && first == 0) {
             first = result;
             if (problem != NULL)
@@ -263,8 +351,10 @@ static int restore_some(struct steer_journal *journal, uint32_t act, bool comman
         }
         if (result < 0)
             continue;
+        if (result == LEFT_CHANGED)
+            note_changed(journal, entry);
         journal_note_restored(journal, i - 1);
-        (*restored)++;
+        *restored += result == 0;
     }
     return first;
 }
@@ -278,13 +368,14 @@ int journal_restore(struct steer_journal *journal, uint32_t act, size_t *ret_res
     for (size_t i = 0; i < journal->count; i++)
         if (is_of_thread(&journal->entries[i]) &&
             (act == ALL_ACTS || journal->entries[i].act == act))
-            (void)restore_thread(&journal->entries[i]);
+            (void)restore_thread(journal, &journal->entries[i]);
     for (uint32_t i = 0; i < STEER_ACTS_MOST; i++)
-        if (journal->acts[i].is && (act == ALL_ACTS || act == i)) {
+        if (journal->acts[i].is && (act == ALL_ACTS || act == i))
             restore_heirs(journal, i);
-            journal->acts[i].is = false;
-        }
     int result = restore_some(journal, act, false, &restored, problem);
+    for (uint32_t i = 0; i < STEER_ACTS_MOST; i++)
+        if (act == ALL_ACTS || act == i)
+            journal->acts[i].is = journal->earlier[i].is = false;
     int later = restore_some(journal, act, true, &restored, result < 0 ? NULL : problem);
     if (ret_restored != NULL)
         *ret_restored = restored;

@@ -143,6 +143,48 @@ check_equal "a socket whose connect() fails five times, of two kinds: each is re
     "$(jq -r 'select(.event == "CONNECTFAILED").kind' dump.json | sort | uniq -c | xargs)"
 connecting=$program
 
+# sockets that are never used, and others in the same program
+cat > unused.py << 'END'
+import socket
+unused = [socket.socket(family, kind) for family, kind in (
+    (socket.AF_INET, socket.SOCK_STREAM), (socket.AF_INET6, socket.SOCK_DGRAM), (socket.AF_UNIX, socket.SOCK_STREAM)) for i in range(5)]
+unused += socket.socketpair()
+for i in range(20):  # one after the other, of which each may be where the one before it was
+    socket.socket().close()
+listener = socket.create_server(("127.0.0.1", 0))
+client = socket.create_connection(listener.getsockname())
+server, _ = listener.accept()
+client.send(b"abc")
+server.recv(3)
+receiver = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+receiver.bind(("127.0.0.1", 0))
+sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+sender.sendto(b"abc", receiver.getsockname())
+receiver.recv(3)
+one, other = socket.socketpair()
+one.send(b"abc")
+other.recv(3)
+refused = socket.socket()
+assert refused.connect_ex(("127.0.0.1", 1)) != 0
+nowhere = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+assert nowhere.connect_ex("/nowhere") != 0
+END
+rm -rf trace
+if unshare -n sh -c 'ip link set lo up && exec "$@"' sh "$dpm" run --meter kernel --kinds tcp,udp,unix,pipe -o trace \
+    -- python3 unused.py > out 2> err; then
+    "$dpm" dump --json trace > dump.json 2> dump.err
+    jq -rs 'group_by(.path // 0)[] | select(any(.event == "CREATEPATH")) |
+        "\(map(select(.event == "PATH"))[-1] | if .unused then "unused \(.kind)" else "used \(.kind)" end) \(
+            map(select(.event == "CREATEPATH")) | length) \(map(select(.event == "DESTROYPATH")) | length)"' dump.json | sort > lives
+    check_equal "sockets that are never used: each is made, and ends" "25 unused tcp 1 1 5 unused udp 1 1 7 unused unix-stream 1 1" \
+        "$(grep unused lives | uniq -c | xargs)"
+    check_equal "... and others, which are recorded once, too" "4 used tcp 1 1 2 used udp 1 1 3 used unix-stream 1 1" \
+        "$(grep '^used' lives | uniq -c | xargs)"
+    check "... which are matched as before" sh -c '"$1" stats trace | grep -q "^Matched receives: 3 exact"' sh "$dpm"
+else
+    skip "sockets that are never used" "$(tail -n 1 err)"
+fi
+
 # without pipes, the end of accept is not seen: an ACCEPT belongs to the first user, an unused one to the one that closes
 waits=0
 repeat record "$dpm" run --meter kernel --kinds tcp

@@ -35,6 +35,9 @@ check "... that halves the records" jq -e '.sensor | .records / .assignments | .
 check_equal "central: each record travels" 0 "$(jq -r '.central | .messages - .records' result)"
 check "sensor and local: only what becomes true or false does" \
     jq -e '.sensor.messages < .sensor.records / 2 and .local.messages < .local.records' result
+check "the paper's order, by what is handed on: sensor, local, central" \
+    jq -e '.unmonitored.handed_on < .sensor.handed_on and .sensor.handed_on < .local.handed_on and
+        .local.handed_on < .central.handed_on' result
 check "CPU time of the host: least unmonitored, most where each record travels" \
     jq -e '.unmonitored.host < .local.host and .local.host < .central.host and .sensor.host < .central.host' result
 

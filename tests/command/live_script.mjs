@@ -96,6 +96,7 @@ const cases = {
         assert.deepEqual(requests([pairRow("10.0.0.7:*", server, 40)]), [40, undefined, undefined]);
         assert.deepEqual(requests([pairRow("10.0.0.7:*", server, 40), pairRow("10.0.0.8:*", server, 1)]), [NaN, NaN, 40]);
         assert.deepEqual(requests([]), [undefined, undefined, 40]);
+        assert.deepEqual(requests([pairRow("10.0.0.7:*", server, 9), pairRow("unknown", server, 40)]), [NaN, undefined, 40]); // it may be a server of nginx
         const left = {...pairRow(server, server, 1), rows: 3};
         assert.deepEqual(requests([pairRow("10.0.0.7:*", server, 40)], {other_pairs: left}), [NaN, undefined, 40]);
     },

@@ -21,6 +21,26 @@ truth() {
     cat truth.* | awk "{ sum += \$$1 } END { print sum }"
 }
 
+# late NAME: a rank that is late in a collective function is what the others wait for
+late() {
+    name=$1
+    mpicc.$name -O1 -o "late.$name" "$here/../programs/mpi_late.c" || {
+        fail "$name: the program of late ranks compiles"
+        return
+    }
+    # shellcheck disable=SC2086
+    "$dpm" run --kinds mpi -o "late.$name.trace" -- $launch "./late.$name" > out 2> err || fail "$name: it runs" "$(cat err)"
+    "$dpm" dump --matched --type block "late.$name.trace" |
+        sed -n 's/^.* late[.a-z]*\[\([0-9]*\)\] .* in MPI on \([A-Za-z_]*\),.* <- WAKEUP [0-9]* of late[.a-z]*\[\([0-9]*\)\], collective.*/\1 \2 \3/p' |
+        sort -u > waits
+    sort -u expected > late
+    if [ "$(wc -l < late)" -lt 5 ]; then
+        skip "$name: the late rank of each collective function" "other ranks were later, as they had no CPU"
+        return
+    fi
+    check_equal "$name: the late rank of each collective function" "" "$(comm -23 late waits)"
+}
+
 # try NAME: all with one MPI
 try() {
     name=$1
@@ -45,7 +65,7 @@ try() {
     check_not "$name: all are known" grep -q "how their communicator was made" err
     check "$name: what a collective function waits for is named" grep -q "MPI_Barrier" dumped
     check_equal "$name: no call is in doubt" 0 "$("$dpm" dump --json "$name.trace" | grep -c '"older"')"
-    for how in replace anybody; do
+    for how in cancel anybody; do
         # shellcheck disable=SC2086
         "$dpm" run --kinds mpi -o "$how.$name.trace" -- $launch "./messages.$name" $how > out 2> err || fail "$name, $how: it runs" "$(cat err)"
         "$dpm" stats "$how.$name.trace" > stats
@@ -54,6 +74,7 @@ try() {
     "$dpm" dump --type block "anybody.$name.trace" > dumped
     check "$name: a receive that is not recorded ends in a BLOCK" grep -q "MPI_Recv, of which it spun" dumped
     check_equal "$name: ... of each rank but the sender" 2 "$(grep -c MPI_Recv dumped)"
+    late "$name"
     check_equal "$name: paths end" "$("$dpm" dump --json --type path "$name.trace" | jq -s length)" \
         "$("$dpm" dump --json --type destroypath "$name.trace" | jq -s length)"
 }

@@ -31,7 +31,7 @@ while True:
         if key.fileobj is listener:
             waiting.register(listener.accept()[0], selectors.EVENT_READ)
         elif key.fileobj.recv(100):
-            time.sleep(0.02)
+            time.sleep(float(os.environ.get("DELAY", "0.02")))
             key.fileobj.sendall(b"answer")
         else:
             waiting.unregister(key.fileobj)
@@ -40,8 +40,9 @@ END
 cat > steered-load.py << 'END'
 import os, socket, threading
 def ask():
-    connection = socket.create_connection(("127.0.0.1", int(os.environ["PORT"])))
-    while connection.sendall(b"question") is None and connection.recv(100):
+    ports = os.environ.get("PORTS", os.environ["PORT"]).split() # each in its turn
+    connections = [socket.create_connection(("127.0.0.1", int(port))) for port in ports]
+    while all(one.sendall(b"question") is None and one.recv(100) for one in connections):
         pass
 for _ in range(4):
     threading.Thread(target=ask).start()
@@ -63,7 +64,7 @@ chmod 644 policy
 # ---- what is refused ----
 
 refused "no policy" 2 "name one file with a policy"
-refused "--undo with one" 2 "--undo takes no policy" --undo policy
+refused "--undo with one" 2 "--undo takes no policy, and no trace" --undo policy
 refused "a file that is not there" 1 "nothing.policy: cannot be read" nothing.policy
 sed 's/^goal.*/goal happiness of load/' policy > wrong
 refused "a wrong policy" 1 "wrong:3: 'happiness': give requests/s, received messages/s or latency" wrong
@@ -87,7 +88,8 @@ export PORT
 /usr/bin/python3 steered-app.py &
 app=$!
 load='' steer=''
-trap 'kill -9 $app $load $steer 2> /dev/null; rm -rf "$scratch"' EXIT
+slow='' slow_load=''
+trap 'kill -9 $app $load $steer $slow $slow_load 2> /dev/null; rm -rf "$scratch"' EXIT
 listens() {
     ss -Hltn "sport = :$PORT" | grep -q .
 }
@@ -169,4 +171,65 @@ kill $steer
 wait $steer
 check_equal "... ends in order" 0 $?
 check_equal "... and does nothing" "" "$(cat workers)"
+
+# ---- what is stored, and several machines ----
+
+: > workers
+"$dpm" steer -o steered.trace --json policy > decisions 2> err &
+steer=$!
+check "with -o, it decides as before" wait_for 120 stands_at 4
+seen() {
+    "$dpm" dump --type decision steered.trace > seen 2> err2
+    grep -q 'try 1: workers of app: 1 -> 4, predicted +.*; requests/s of load ' seen
+}
+check "... which can be read in the trace meanwhile" wait_for 60 seen
+kill $steer
+wait $steer
+"$dpm" stats --by decision --json steered.trace > stats.json 2> err
+check "... the record has what the line has" sh -c '
+    jq -c ".decisions[] | [.decision, .number, .act, .from, .to, .goal, .unit, .reason]" stats.json > records
+    jq -c "[.decision, .number, .act, .from, .to, .goal, .unit, .reason]" decisions > lines
+    cmp records lines && grep -q "\"try\",1," records'
+check "... and the figures" jq -e --slurpfile lines decisions '(.decisions[0].before - $lines[0].before | fabs) < 0.01 and
+    (.decisions[0].predicted_gain - $lines[0].predicted_gain | fabs) < 0.001 and .decisions[0].before_length_ns > 0' stats.json
+"$dpm" top --interval 10s steered.trace > top 2> err
+check "dpm top marks it" grep -q '^dpm steer: try 1: workers of app: 1 -> 4' top
+
+# A second server takes three times as long, and each client asks both.
+cp steered-app.py steered-slow.py
+port=$PORT
+PORT=$(free_port)
+DELAY=0.06 /usr/bin/python3 steered-slow.py &
+slow=$!
+wait_for 60 listens
+kill $load
+PORTS="$port $PORT" /usr/bin/python3 steered-load.py 2> load.err &
+slow_load=$!
+mkdir traces
+"$dpm" acquire -o traces/one --name steered-app.py --name steered-slow.py --name steered-load.py > acquired 2>&1 &
+recording=$!
+has_begun() { [ -s traces/one/control ]; }
+wait_for 60 has_begun
+sed "s/^group app is.*/group app is name steered-app.py on $(hostname)\\ngroup slow is name steered-slow.py on $(hostname)/
+    s|^workers.*|shares of app slow by $scratch/set-workers {}|" policy > remote
+refused "a machine without --session" 1 "remote:2: group app: 'on $(hostname)' needs --session" remote
+sed "s/^group app is.*/group app is pid $app/" policy > by-pid
+refused "a process by its pid in a session" 1 "by-pid:2: group app: in a session, processes are chosen by name" --session traces by-pid
+sed 's/^workers.*/cpus of app/' policy > own
+refused "CPUs of other machines" 1 "own:4: in a session, acts are those that a command does" --session traces own
+refused "a session that is not there" 1 "nowhere: there is no such trace, folder, session or job" --session nowhere policy
+refused "-o with a session" 2 "what a session records is stored by its filters" --session traces -o x policy
+: > workers
+"$dpm" steer --session traces --json remote > decisions 2> err &
+steer=$!
+shares() { grep -q '^[6-9][0-9] [0-9]*$' workers; }
+check "with --session, what others record is steered" wait_for 120 shares
+check "... by its figures" jq -se '.[-1] | .decision == "try" and .before > 0 and (.reason | test("a request takes .* ms at app, .* ms at slow"))' decisions
+"$dpm" steer --session traces remote > out 2> second
+check_equal "... by one loop" 1 $?
+check "... in one line" grep -q "^dpm: traces is steered by dpm\[$steer\] already, by remote" second
+kill $recording
+check "... which ends with the recording" wait_for 60 has_ended $steer
+check_equal "... and restores" "50 50" "$(tail -n 1 workers)"
+wait $recording
 finish

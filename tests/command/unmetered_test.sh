@@ -36,6 +36,17 @@ if kind == "netlink":
     netlink = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0)
     netlink.send(struct.pack("IHHII", 20, 18, 0x301, 1, 0) + bytes(4))
     netlink.recv(65536)
+if kind == "memory":  # another process's
+    import ctypes, signal
+    here, there, child = ctypes.create_string_buffer(8), ctypes.create_string_buffer(b"abcdefg"), os.fork()
+    if child == 0:
+        signal.pause()
+    class Piece(ctypes.Structure):
+        _fields_ = [("at", ctypes.c_void_p), ("size", ctypes.c_size_t)]
+    pieces = [Piece(ctypes.addressof(memory), 8) for memory in (here, there)]
+    assert ctypes.CDLL(None).process_vm_readv(child, ctypes.byref(pieces[0]), 1, ctypes.byref(pieces[1]), 1, 0) == 8
+    os.kill(child, 9)
+    os.wait()
 if kind == "none":
     made = [socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0),
             socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP)]
@@ -78,4 +89,8 @@ for meter in kernel ptrace; do
         fi
     done
 done
+copies="A process has copied from, or to, the memory of another one"
+"$dpm" run --meter kernel -o memory --report report -- python3 exchange.py memory
+check "process_vm_readv: the report says so" grep -q "^$copies" report
+check_not "... and not of others" sh -c '"$1" stats kernel.none | grep -q "^$2"' sh "$dpm" "$copies"
 finish

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * mpi_messages.c: a program of MPI whose messages its own PMPI wrapper counts (mpi_test.sh compiles it with each MPI): blocking
- * and not, large and small, of several tags and communicators, received from anybody, polled for, waited for one by one. Each rank writes
- * truth.RANK: messages sent and their bytes, received and their bytes. With an argument, ranks first pass messages that are
- * not recorded: "replace", by MPI_Sendrecv_replace; "anybody", received without a status.
+ * and not, large and small, of several tags and communicators, received from anybody, polled for, waited for one by one, by requests
+ * that are started many times, matched before they are received. Each rank writes
+ * truth.RANK: messages sent and their bytes, received and their bytes. With an argument, ranks first do what is
+ * not recorded: "cancel" a receive; "anybody", messages received without a status.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -169,14 +170,93 @@ static void communicators(void)
     around(same, rank);
 }
 
-/* On the path of the halo's first tag. */
-static void unrecorded(const char *how)
+static void replaced(void)
 {
     int number = rank;
     MPI_Status status;
 
-    if (strcmp(how, "replace") == 0) {
-        MPI_Sendrecv_replace(&number, 1, MPI_INT, next, 1, before, 1, MPI_COMM_WORLD, &status);
+    note_sent(1, MPI_INT, next);
+    MPI_Sendrecv_replace(&number, 1, MPI_INT, next, 8, before, 8, MPI_COMM_WORLD, &status);
+    note_received(&status);
+}
+
+/* Requests that are started many times, and end in each of the ways. */
+static void persistent(void)
+{
+    int in[2], out[2] = {rank, rank}, which[4], count, done = 0;
+    MPI_Request requests[4], never;
+    MPI_Status statuses[4];
+
+    MPI_Recv_init(&in[0], 1, MPI_INT, before, 9, MPI_COMM_WORLD, &requests[0]);
+    MPI_Send_init(&out[0], 1, MPI_INT, next, 9, MPI_COMM_WORLD, &requests[1]);
+    MPI_Recv_init(&in[1], 1, MPI_INT, MPI_ANY_SOURCE, 10, MPI_COMM_WORLD, &requests[2]);
+    MPI_Ssend_init(&out[1], 1, MPI_INT, next, 10, MPI_COMM_WORLD, &requests[3]);
+    MPI_Recv_init(&in[1], 1, MPI_INT, next, 9, MPI_COMM_WORLD, &never);
+    for (int i = 0; i < 5; i++) {
+        note_sent(1, MPI_INT, next);
+        note_sent(1, MPI_INT, next);
+        MPI_Startall(4, requests);
+        MPI_Waitall(4, requests, statuses);
+        note_received(&statuses[0]);
+        note_received(&statuses[2]);
+    }
+    for (int i = 0; i < 5; i++) { /* only the first two: the others are not active */
+        note_sent(1, MPI_INT, next);
+        MPI_Start(&requests[0]);
+        MPI_Start(&requests[1]);
+        for (int ended = 0; ended < 2; ended += count) {
+            MPI_Waitsome(4, requests, &count, which, statuses);
+            for (int k = 0; k < count; k++)
+                if (which[k] == 0)
+                    note_received(&statuses[k]);
+        }
+    }
+    note_sent(1, MPI_INT, next);
+    MPI_Start(&requests[0]);
+    MPI_Start(&requests[1]);
+    while (!done)
+        MPI_Test(&requests[0], &done, &statuses[0]);
+    note_received(&statuses[0]);
+    MPI_Wait(&requests[1], &statuses[1]);
+    for (int i = 0; i < 4; i++)
+        MPI_Request_free(&requests[i]);
+    MPI_Request_free(&never);
+}
+
+static void matched(void)
+{
+    char in[20];
+    MPI_Request request;
+    MPI_Message message;
+    MPI_Status status;
+    int found = 0;
+
+    MPI_Isend(large, 11, MPI_BYTE, next, 11, MPI_COMM_WORLD, &request);
+    MPI_Mprobe(before, MPI_ANY_TAG, MPI_COMM_WORLD, &message, &status);
+    MPI_Mrecv(in, sizeof(in), MPI_BYTE, &message, &status);
+    note_received(&status);
+    MPI_Wait(&request, &status);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Isend(large, 12, MPI_BYTE, next, 12, MPI_COMM_WORLD, &request);
+    while (!found)
+        MPI_Improbe(MPI_ANY_SOURCE, 12, MPI_COMM_WORLD, &found, &message, &status);
+    MPI_Wait(&request, &status);
+    MPI_Imrecv(in, sizeof(in), MPI_BYTE, &message, &request);
+    MPI_Wait(&request, &status);
+    note_received(&status);
+}
+
+/* On the path of the halo's first tag. */
+static void unrecorded(const char *how)
+{
+    int number = rank;
+    MPI_Request request;
+    MPI_Status status;
+
+    if (strcmp(how, "cancel") == 0) {
+        MPI_Irecv(&number, 1, MPI_INT, before, 13, MPI_COMM_WORLD, &request);
+        MPI_Cancel(&request);
+        MPI_Wait(&request, &status);
         return;
     }
     for (int to = 0; to < size; to++)
@@ -209,6 +289,11 @@ int main(int argc, char **argv)
     poll_for();
     MPI_Send(large, 1, MPI_BYTE, MPI_PROC_NULL, 1, MPI_COMM_WORLD);
     any_of_two();
+    MPI_Barrier(MPI_COMM_WORLD);
+    replaced();
+    persistent();
+    MPI_Barrier(MPI_COMM_WORLD);
+    matched();
     communicators();
     snprintf(name, sizeof(name), "truth.%d", rank);
     FILE *file = fopen(name, "w");

@@ -113,6 +113,23 @@ says: 1 write overlapped a read of the same file, which may have found it.
 $ dpm stats --json trace
 jq: .trace.matching.overlapping_writes == 1 and .inputs[0].doubtful == 2
 
+== a mapping may have changed what another process has written since
+process mapper
+process writer
+process reader
+mapper writes 100 to /f mapped
+writer idles 1ms
+writer writes 50 to /f
+writer writes 50 to /f at 200
+reader idles 2ms
+reader reads 50 of /f
+reader reads 50 of /f at 200
+$ dpm dump --matched --type read trace
+says: 50 bytes, offset 0, in 0 ns <- WRITE 1 of writer[101], 50 bytes, file, in doubt
+says: 50 bytes, offset 200, in 0 ns <- WRITE 2 of writer[101], 50 bytes, file
+$ dpm stats --json trace
+jq: .trace.matching.files == 2 and .trace.matching.doubtful_files == 1
+
 == a writer that is held back, as its message has no SEND yet, is waited for
 | client  SEND |-------------------------------| recorded here
 | server        RECEIVE, WRITE
@@ -180,6 +197,14 @@ $ dpm stats --by program trace
 says: as ld 3 3 1.86 KiB /w/2.o
 $ dpm report --html page.html trace && grep -o '"file",[01]' page.html | sort | uniq -c
 says: 3 "file",0
+$ dpm why trace
+says: Files that processes of dpm why wrote, and others of these read later (inferred)
+says: 91% as -c 2.c[105] ld[107] 900 B /w/2.o
+never: /w/1.o
+$ dpm path trace
+says: 91% as -c 2.c[105] ld[107] 900 B /w/2.o
+$ dpm path --json trace
+jq: .files == [{from_name: "as", from_pid: 105, to_name: "ld", to_pid: 107, share: .files[0].share, bytes: 900, reads: 1, file: "/w/2.o"}]
 $ dpm why --json trace
 jq: (.spent_on_ns.computing - 110e6 | fabs) < 1e6 and (.spent_on_ns.unknown < 1e3)
 jq: ([.rows[].time_ns] | add) == .elapsed_ns

@@ -121,7 +121,7 @@ $ dpm report trace
 says: Time 100% of 200 ms: sleep[100] slept until a timer ended (clock_nanosleep), 1 time.
 never: Waits
 $ dpm report --all trace
-says: Waits 200 ms of 200 ms were spent in 1 wait that no message explains (timers, disks).
+says: Waits 200 ms of 200 ms were spent in 1 wait that no message explains (timers, disks, idle threads).
 
 == processes that were created and computed, and nothing else was metered
 machine vm without SEND,SENDCALL,RECEIVECALL,RECEIVE,MESSAGEQUEUED,BLOCK,CREATEPATH,CONNECT,ACCEPT,EXEC,STARTPROCESS,STOPPROCESS,WAKEUP,SCHEDULE,SIGNAL
@@ -226,3 +226,29 @@ $ dpm report trace
 never: Work
 $ dpm report --all trace
 says: Work The work (25.0 ms of CPU time) was shared: the busiest of 2 processes, helper[101], did 60%.
+
+== two processes that wait for each other since before the recording: no thread ran
+process one pid 200
+process two pid 201
+tcp c: one > two older
+at 1ms SCHEDULE stream=one runnable=5000000 voluntary=3 involuntary=1
+at 1ms SCHEDULE stream=two runnable=6000000 voluntary=4 involuntary=1
+at 4s SCHEDULE stream=one runnable=5000000 voluntary=3 involuntary=1
+at 4s SCHEDULE stream=two runnable=6000000 voluntary=4 involuntary=1
+ends at 4s+1ms
+$ dpm report trace
+first: Asleep 2 threads of one[200], two[201] did not run for 4.00 s: what they wait for did not come. That is an idle server, or a deadlock:
+$ dpm report --json trace
+jq: .findings[0] | .kind == "asleep" and (.processes | length) == 2
+
+== ... but if one of them has run, the other may be idle
+process one pid 200
+process two pid 201
+tcp c: one > two older
+at 1ms SCHEDULE stream=one runnable=5000000 voluntary=3 involuntary=1
+at 1ms SCHEDULE stream=two runnable=6000000 voluntary=4 involuntary=1
+at 4s SCHEDULE stream=one runnable=5000000 voluntary=3 involuntary=1
+at 4s SCHEDULE stream=two runnable=6000000 voluntary=5 involuntary=1
+ends at 4s+1ms
+$ dpm report trace
+never: Asleep

@@ -210,3 +210,100 @@ program ends
 ends at 2s
 $ dpm report trace
 says: 1 trace, machine vm, 2.00 s,
+
+== a server of unmonitored clients waits for their requests: these are no replies, and no client is late
+| user    -- 200 ms -- ask -.       .- answered -- 200 ms -- ask ...
+| server                    '- 10 ms -'
+outside user at 10.0.0.8
+process server pid 200
+tcp c: user > server
+user connects c
+server accepts c
+10 times
+    user idles 200ms
+    user sends 3 on c
+    server receives on c
+    server computes 10ms
+    server sends 6 on c
+    user receives on c
+end
+$ dpm report trace
+first: Time 100% of the time of 10 requests
+never: Late
+never: Waits
+$ dpm parallelism trace
+never: replies from unmonitored peers
+
+== a client waits for replies of an unmonitored server
+outside server at 10.0.0.9
+process client launched
+tcp c: client > server
+client connects c
+5 times
+    client sends 3 on c
+    server receives on c
+    server idles 100ms
+    server sends 6 on c
+    client receives on c
+    client computes 1ms
+end
+client ends
+$ dpm report trace
+says: Waits 501 ms of 506 ms were spent in 5 waits for replies from unmonitored peers
+
+== connections that are refused again and again: what matters is how long the client tried, not what the tries took
+| client  connect, refused | 100 ms | connect, refused | 100 ms | ...
+process client launched
+10 times
+    client fails to connect to 10.0.0.9:80 with 111 after 100us
+    client idles 100ms
+end
+client ends
+$ dpm report trace
+first: Time
+says: Network client[100] failed to connect to 10.0.0.9:80 10 times (10 refused) and never succeeded: it tried again for 901 ms of 1.00 s
+$ dpm report --json trace
+jq: [.findings[] | select(.kind == "failed_connections")] | length == 1 and near(.[0].share; 0.9)
+
+== a connection that succeeds at last: its tries took little
+process client launched
+outside server at 10.0.0.9
+tcp c: client > server
+4 times
+    client fails to connect to 10.0.0.9:80 with 111 after 100us
+    client idles 100ms
+end
+client connects c
+client sends 3 on c
+client ends
+$ dpm report --all trace
+says: Network client[100] failed to connect to 10.0.0.9:80 4 times (4 refused), which took 400 us of
+never: never succeeded
+
+== requests that took next to none of the recording: what happened in the rest of it comes first
+| broker  answers one CONNECT, then passes on messages to a slow subscriber
+process broker pid 200
+process slow pid 300
+outside user at 10.0.0.8
+tcp c: user > broker
+tcp s: slow > broker
+user connects c
+broker accepts c
+slow connects s
+broker accepts s
+user sends 10 on c
+broker receives on c
+broker computes 100us
+broker sends 4 on c
+user receives on c
+40 times
+    broker sends 100 on s
+    broker idles 10ms
+end
+40 times
+    slow receives 100 on s
+    slow idles 20ms
+end
+$ dpm report trace
+first: Late Messages from broker[200] waited in the receive queue of slow[300]
+says: Time 95% of the request's 105 us: broker[200] computed

@@ -95,3 +95,105 @@ mpirun.mpich ends
 $ dpm stats trace
 says: This is a job of MPI, and no message between its ranks was recorded, although --kinds mpi was given: MPI in dpm-meter(7) says of which none are.
 never: records them (with the kernel meter)
+
+== a late rank: the others wait for it in MPI_Allreduce, and it computes
+| slow      ======= 90 ms =======o begins
+| fast      == 10 ms ==o begins ~~ waits ~~~o        (10 times)
+process mpirun launched
+process slow created by mpirun
+process fast created by mpirun
+10 times
+    slow computes 90ms
+    fast computes 10ms
+    fast joins $N of 5 of 2
+    slow joins $N of 5 of 2
+    fast sleeps 81ms in MPI on mpi:MPI_Allreduce
+    slow idles 1ms
+end
+slow ends
+fast ends
+mpirun waits for fast
+mpirun waits for slow
+mpirun ends
+$ dpm why trace
+like: 9[0-9]% +[89][0-9][0-9] ms +.* slow\[101\] computing
+$ dpm why --waits trace
+like: fast\[102\] .*MPI
+$ dpm dump --matched --type block trace
+like: fast\[102\] .*MPI_Allreduce.* <- WAKEUP [0-9]+ of slow\[101\], collective
+never: <- WAKEUP [0-9]+ of fast
+$ dpm dump --type wakeup trace
+says: collective call 1 of communicator 00000028
+$ dpm path trace
+like: slow\[101\]
+
+== each kind of collective function: the root of those that it gives to, all others of those that collect
+process root
+process one
+process two
+root joins 1 of 5 of 3 takes
+one joins 1 of 5 of 3 takes
+two idles 20ms
+two joins 1 of 5 of 3 gives
+root sleeps 21ms in MPI on mpi:MPI_Bcast
+one sleeps 21ms in MPI on mpi:MPI_Bcast
+two idles 1ms
+root joins 2 of 5 of 3 collects
+one joins 2 of 5 of 3 brings
+one sleeps 5ms in MPI on mpi:MPI_Reduce
+two idles 30ms
+two joins 2 of 5 of 3 brings
+root sleeps 31ms in MPI on mpi:MPI_Reduce
+$ dpm dump --matched --type block trace
+like: root\[100\] .*MPI_Bcast.* <- WAKEUP [0-9]+ of two\[102\], collective
+like: one\[101\] .*MPI_Bcast.* <- WAKEUP [0-9]+ of two\[102\], collective
+like: root\[100\] .*MPI_Reduce.* <- WAKEUP [0-9]+ of two\[102\], collective
+$ dpm dump --matched --json --type block trace
+jq: .duration_ns != 5000000 or .edges == null
+
+== a root that was there before, another communicator, and a rank that is not recorded: no edge
+process one
+process two
+one joins 1 of 5 of 2 gives
+two idles 1ms
+two joins 1 of 5 of 2 takes
+two sleeps 10ms in MPI on mpi:MPI_Bcast
+one idles 12ms
+two joins 2 of 5 of 2
+one joins 2 of 6 of 2
+two sleeps 10ms in MPI on mpi:MPI_Barrier
+two joins 3 of 5 of 3
+one idles 20ms
+one joins 3 of 5 of 3
+two sleeps 20ms in MPI on mpi:MPI_Barrier
+two joins 4 of 5
+one idles 5ms
+one joins 4 of 5
+two sleeps 100ms in MPI on mpi:MPI_Barrier
+$ dpm dump --matched --type block trace
+never: collective
+says: MPI_Barrier
+
+== a wait that begins after the function is another one's
+process one
+process two
+one joins 1 of 5 of 2
+two idles 1us
+two joins 1 of 5 of 2
+one idles 5us
+one sleeps 10ms in MPI on mpi:MPI_Probe
+$ dpm dump --matched --type block trace
+never: collective
+
+== a late rank that is held back, as its message has no SEND yet: the others' wait finds it all the same
+process sender
+process late
+process fast
+unix-stream c: sender > late
+sender sends 3 on c in 40ms
+late receives on c
+late joins 1 of 5 of 2
+fast joins 1 of 5 of 2
+fast sleeps 42ms in MPI on mpi:MPI_Barrier
+$ dpm dump --matched --type block trace
+says: of late[101], collective

@@ -269,6 +269,53 @@ $ dpm why --requests --json trace
 jq: .requests.spent_on_ns | .event < 1e6 and (.client > 290e6)
 jq: [.requests.rows[] | select(.spent_on == "client") | "\(.pid) \(.peer) \(.kind)"] == ["201 app tcp"]
 
+== ... and with threads, a third one waits for the second: all that time the first client thinks
+| first    o update, answers |....... waits for COMMIT of its client .......|=o wakes the second
+| second     o update ............... futex: the row is locked ...............|=o answers |.... COMMIT |=o wakes the third
+| third        o update ................................... futex ....................................|=o answers
+process database pid 200 named mariadbd
+thread first of database
+thread second of database
+thread third of database
+for N in first second third
+    process app.$N
+    tcp c$N: app.$N > $N
+    app.$N connects c$N
+    $N accepts c$N
+end
+app.first computes 1ms
+app.first sends 40 on cfirst
+first receives on cfirst in poll
+first computes 1ms
+first sends 10 on cfirst
+app.first receives on cfirst
+for N in second third
+    app.$N idles until 5ms
+    app.$N sends 40 on c$N
+    $N receives on c$N in poll
+end
+app.first sleeps 300ms in clock_nanosleep
+app.first sends 20 on cfirst
+first receives on cfirst in poll
+first computes 1ms
+second sleeps in futex until first
+first sends 10 on cfirst
+second computes 1ms
+second sends 10 on csecond
+app.second receives on csecond
+app.second sleeps 10ms in clock_nanosleep
+app.second sends 20 on csecond
+second receives on csecond in poll
+second computes 1ms
+third sleeps in futex until second
+second sends 10 on csecond
+third computes 1ms
+third sends 10 on cthird
+app.third receives on cthird
+$ dpm why --json trace
+jq: .requests.spent_on_ns | near(.client; 300e6 + 310e6) and .lock < 10e6
+jq: [.requests.rows[] | select(.spent_on == "client") | .peer] | unique == ["app"]
+
 == ... and two others wait for that row: its wait for its client is one, whichever requests it holds up
 process first pid 201 named postgres
 process app pid 300
@@ -401,3 +448,87 @@ jq: .spent_on_ns | .disk == 30e6 and .input == 30e6
 $ dpm report trace
 says: program[100] waited for the disk (read on /var/lib/app.db), 1 time.
 never: waited for the disk (write on
+
+== a request that a thread hands over to another one, and waits for it: it was spent on what that one did
+| client    ask -.                                                                   .- answered
+| front      RECEIVE o=o wakes ................ futex ..............................o=SEND
+| fetcher     futex ....'-o==o asks |......... futex ........| RECEIVE o==o wakes --'
+| poller                           |... epoll_wait ...o wakes
+| back                    '- RECEIVE ---- sleeps 80 ms ---- SEND
+process front pid 200
+thread fetcher of front
+thread poller of front
+process back pid 300
+process client pid 400
+tcp c: client > front
+tcp b: fetcher > back
+client connects c
+front accepts c
+fetcher connects b
+back accepts b
+client computes 1ms
+client sends 10 on c
+front receives on c
+front computes 1ms
+fetcher sleeps in futex until front
+fetcher computes 1ms
+fetcher sends 20 on b
+back receives on b
+back sleeps 80ms in clock_nanosleep
+back sends 30 on b
+poller idles until 83ms
+fetcher sleeps in futex until poller
+fetcher receives on b
+fetcher computes 1ms
+front sleeps in futex until fetcher
+front computes 1ms
+front sends 40 on c
+client receives on c
+$ dpm why --json trace
+jq: .requests | near(.spent_on_ns.timer; 80e6) and .spent_on_ns.lock == 0 and
+    ([.rows[] | select(.spent_on == "timer") | .name] == ["back"])
+$ dpm report trace
+first: back[300] slept until a timer ended
+
+== ... or for which it creates a thread
+| front      RECEIVE o==o creates ...... futex: waits for its end ......o=SEND
+| worker                o==== sleeps 50 ms ====o ends
+process front pid 200
+process client pid 400
+tcp c: client > front
+client connects c
+front accepts c
+client computes 1ms
+client sends 10 on c
+front receives on c
+front computes 1ms
+thread worker of front created by front
+worker sleeps 50ms in clock_nanosleep
+front sleeps in futex until worker
+front computes 1ms
+front sends 40 on c
+client receives on c
+$ dpm why --json trace
+jq: .requests.spent_on_ns | near(.timer; 50e6) and .lock == 0
+
+== ... but a thread that was woken before the request came works for another one
+| front     wakes fetcher | RECEIVE o ... futex: until fetcher is done ...o=SEND
+process front pid 200
+thread fetcher of front
+process client pid 400
+tcp c: client > front
+client connects c
+front accepts c
+front computes 1ms
+fetcher sleeps in futex until front
+client idles until 5ms
+client sends 10 on c
+front receives on c
+front computes 1ms
+fetcher computes 80ms
+front sleeps in futex until fetcher
+front computes 1ms
+front sends 40 on c
+client receives on c
+$ dpm why --json trace
+jq: .requests | .spent_on_ns.lock > 70e6 and .spent_on_ns.computing < 10e6

@@ -422,6 +422,14 @@ says: The queue of the listener was full, or a firewall dropped it: a larger bac
 $ dpm report --json trace
 jq: [.findings[] | select(.kind == "connect_resent")] | length == 1 and near(.[0].ns; 1.02e9)
 
+== ten connections to a listener with a backlog of one: its queue is to blame, not that they were not kept
+recorded backlog
+$ dpm whatif --search trace
+says: --keep-connections
+$ dpm report trace
+says: 7 of 10 connections from python3[32545] to python3[32535] 127.0.0.1:40479 were only made after the first packet (SYN) was sent again
+never: Prediction
+
 == a slow connect, or a retransmit later, has another reason
 process client launched
 process server pid 200

@@ -306,3 +306,42 @@ server ends
 $ dpm stats --json trace
 jq: .processes[] | select(.name == "client") | .queue | .messages_max == 1 and .messages_mean < 0.1 and .unreceived == 0
 jq: .paths[0].queue.messages_max == 1
+
+== a process that lived for a moment, and left a message unread: its mean is that of its life, and no finding
+process server pid 200
+process client pid 300
+process child pid 201 created by server
+tcp c: client > child
+client connects c
+child accepts c
+client sends 100 on c
+client sends 50 on c
+child receives 100 on c
+child computes 1ms
+child sends 10 on c
+child closes c
+child ends
+client receives on c
+server idles 5s
+server computes 1ms
+server sleeps 1ms in clock_nanosleep
+$ dpm report trace
+never: Queues
+
+== ... unlike one that lived on
+process server pid 200
+process client pid 300
+tcp c: client > server
+client connects c
+server accepts c
+client sends 100 on c
+client sends 50 on c
+server receives 100 on c
+server computes 1ms
+server sends 10 on c
+client receives on c
+server idles 5s
+server receives 50 on c
+server computes 1ms
+$ dpm report trace
+says: Queues server[200] has the longest receive queue: 1.00 messages on average

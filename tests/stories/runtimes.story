@@ -49,6 +49,28 @@ end
 $ dpm why --requests --json trace
 jq: .requests.spent_on_ns | .idle >= 24e6 and .event == 0 and near(.timer; 15e6)
 
+== Go: the way out of runtime.futex is not found, so its wait has no procedure; other waits show that the process is one of Go
+process srv pid 200 program /opt/srv
+thread m2 of srv
+outside client at 10.0.0.9
+tcp c: client > srv ports 40001,80
+srv accepts c
+m2 calls runtime.usleep
+m2 sleeps 1ms in nanosleep
+srv calls runtime.futex of /opt/srv
+client sends 10 on c
+5 times
+    srv receives on c
+    m2 computes 10ms
+    srv sleeps in futex until m2
+    srv computes 1ms
+    srv sends 100 on c
+    client receives on c
+    client sends 10 on c
+end
+$ dpm why --requests --json trace
+jq: .requests.spent_on_ns | .idle > 40e6 and .lock == 0
+
 == Python: the interpreter lock, by the procedure that takes it
 | other   ================ computes ===============o releases
 | server  o request |- futex 5 ms -|- futex 5 ms -|- futex 1 ms -| == 1 == o answer

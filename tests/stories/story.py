@@ -38,6 +38,8 @@ Words of a line after the first two may stand in any order. T is a thread or pro
      T computes D
      T idles D; T idles until D               its clock moves on, without a record
      T spins D in MPI_Recv                    or another function of MPI that receives, and nothing that is recorded
+     T joins N of C [of M] [gives|takes|collects|brings]    it begins the N-th collective function of MPI on communicator C, a number,
+                                              which has M members; without a word all need what all have
      T lacks a CPU for D                      it is runnable, and others run
      T is stopped for D
      T sleeps D in CALL [on OBJECT] [late D] [uninterruptible] [limit]    BLOCK; late: it is runnable so long before it runs.
@@ -90,6 +92,7 @@ KINDS = {"tcp": 1, "unix-stream": 2, "unix-datagram": 3, "unix-seqpacket": 4, "u
 METER_KINDS = {"tcp": 1, "udp": 2, "unix": 4, "pipe": 8, "file": 16, "mq": 32, "mpi": 64}
 WAITED_ON = {"file": 1, "device": 2, "pipe": 3, "socket": 4, "anonymous": 5, "queue": 6, "semaphore": 7, "opened": 8,
              "lock": 9, "mpi": 10}
+COLLECTIVE_PARTS = ("", "gives", "takes", "collects", "brings")  # enum collective_part
 BYTE_STREAMS = {"tcp", "unix-stream", "pipe", "fifo"}
 CALLS = {"read": 0, "write": 1, "open": 2, "poll": 7, "lseek": 8, "mmap": 9, "ioctl": 16, "readv": 19, "select": 23, "pause": 34,
          "nanosleep": 35, "connect": 42, "accept": 43, "sendto": 44, "recvfrom": 45, "recvmsg": 47, "clone": 56, "wait4": 61,
@@ -740,6 +743,13 @@ class Story:
             thread.cpu += time
             thread.record("BLOCK", systemCall=CALLS["MPI"], state=time // 1000 << 1 | 1, duration=time,
                           object=self.object(thread, "mpi:" + words.option("in")))
+        elif verb == "joins":
+            call, members = words.words.pop(0), 0
+            part = next((number for number, word in enumerate(COLLECTIVE_PARTS) if word and words.flag(word)), 0)
+            numbers = [int(word) for word in words.words if word != "of"]
+            del words.words[:]
+            members = numbers[1] if len(numbers) > 1 else 0
+            thread.record("WAKEUP", woken=0, waker=members, call=call, communicator=numbers[0] << 3 | part)
         elif verb == "lacks":
             time = duration(words.words.pop())
             del words.words[:]

@@ -43,7 +43,7 @@ $ dpm whatif --replicas nobody=2 trace
 exits: 1
 says: no process named nobody answered a request in this recording
 $ dpm whatif --search --json trace
-jq: [.changes[].change] == ["--wait server,timer=0", "--replicas server=2"] and .tried == 2 and near(.changes[1].latency_p50_ns; 20e6) and
+jq: [.changes[].change] == ["--wait server,timer=0", "--replicas server=2"] and .tried == 2 and .not_tried == 0 and near(.changes[1].latency_p50_ns; 20e6) and
     near(.recorded.latency_p50_ns; 40e6) and .changes[1].concerns > 0.45 and .changes[1].concerns < 0.55
 $ dpm whatif --search trace
 says: 40 requests, 50.0 a second, latency P50 40.0 ms, P99 40.0 ms
@@ -425,7 +425,7 @@ says: ELAPSED SAVED CONCERNS CHANGE
 says: --speed gzip=2
 $ dpm whatif --replicas gzip=2 trace
 exits: 1
-says: no request with an answer is in this recording, which a change of workers, connections or questions of gzip would concern
+says: workers, connections and questions of gzip can be judged of requests only, not of the elapsed time of a run
 $ dpm whatif --wait gzip,disk=0 trace
 exits: 1
 says: gzip has no such wait of its own in this recording
@@ -452,7 +452,7 @@ $ dpm whatif --json --search trace
 jq: [.changes[].change] == ["--wait sync,disk=0", "--speed sync=2"]
 $ dpm whatif --wait sync,no_cpu=0 trace
 exits: 1
-says: how long a run had no CPU is not kept in its model
+says: --wait sync,no_cpu can be judged of requests only; of a run, --place gives more CPUs
 
 == a run that has no CPU for half of the time: that changes with its CPU time, or stays
 process one launched

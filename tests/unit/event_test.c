@@ -139,7 +139,7 @@ static const struct expected_type expected_types[] = {
     {26, "DROPPED", 0, 48, "path 32 4 count 36 4 refused 40 4 "},
     {27, "NETWORK", 0, 48, "path 32 4 retransmitted 36 4 roundTrip 40 4 unacknowledged 44 4 "},
     {28, "COST", 0, 48, "cpu 32 8 wakeups 40 4 hook 44 4 "},
-    {29, "WAKEUP", 1, 48, "woken 32 4 waker 36 4 "},
+    {29, "WAKEUP", 1, 48, "woken 32 4 waker 36 4 call 40 4 communicator 44 4 "},
     {30, "FLAGS", 0, 56, "meterFlags 32 8 kindsLeftOut 40 4 process 44 4 rules 48 4 "},
     {31, "SCHEDULE", 1, 48, "runnable 32 8 voluntary 40 4 involuntary 44 4 "},
     {32, "SIGNAL", 1, 48,
@@ -164,6 +164,11 @@ static const struct expected_type expected_types[] = {
     {40, "BEGIN", 0, 80,
      "began 32 8 records 40 8 lostControl 48 8 lostData 56 8 recorderCpu 64 8 wakeups 72 4 "
      "repeated 76 4 "},
+    {41, "DECISION", 0, 472,
+     "number 32 8 before 40 8 after 48 8 beforeLength 56 8 afterLength 64 8 outcome 72 4 "
+     "decisionFlags 76 4 predicted 80 4 noise 84 4 act 88 64 actFrom 152 48 actTo 200 48 goal 248 "
+     "48 "
+     "reason 296 176 "},
 };
 
 static void list_fields(const struct event_field *fields, char *text, size_t size)

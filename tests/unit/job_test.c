@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* job_test.c: which command is possible in which state (figure 6.2 and appendix A of Macrander's paper), and which lines
  * are commands. */
-#include "job/job.h"
+#include "job/job_private.h"
 
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -216,14 +218,63 @@ static void test_files_of_jobs(void **state)
     }
 }
 
+/* ---- machines ---- */
+
+/* The machines that the names stand for, each in its turn. */
+static void expect_machines(const char *file, const char *names, const char *expected)
+{
+    char text[400] = "", list[200], *rest = list;
+    json_t *turns = json_object();
+
+    snprintf(list, sizeof(list), "%s", names);
+    for (char *name; (name = strtok_r(rest, " ", &rest)) != NULL;) {
+        struct problem problem = {""};
+        char **machines = NULL;
+        size_t count = 0, length = strlen(text);
+        if (job_group(file, name, turns, &machines, &count, &problem) < 0)
+            snprintf(text + length, sizeof(text) - length, "%s", strchr(problem.text, ':'));
+        for (size_t i = 0; i < count; i++)
+            snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s ", machines[i]);
+        free(machines);
+    }
+    json_decref(turns);
+    assert_string_equal(text, expected);
+}
+
+static void test_groups_and_choices(void **state)
+{
+    char path[] = "/tmp/dpm-machines-XXXXXX";
+    int file = mkstemp(path);
+    static const char text[] = "# machines\nworkers: a b\nall: workers c\n"
+                               "next: one of a=2 b # c\nnever: one of a=0\nnone: one of \n";
+    (void)state;
+
+    assert_true(file >= 0 && write(file, text, sizeof(text) - 1) == sizeof(text) - 1);
+    close(file);
+    expect_machines(path, "workers all d", "a b a b c d ");
+    expect_machines(path, "next next next next next next", "a b a a b a ");
+    expect_machines(path, "never none", "");
+    static const char *const wrong[][2] = {
+        {"next: one of a=x\n", ":1: 'a=x': a weight is a number of at most 1000000"},
+        {"next: one of a=1000001\n", ":1: 'a=1000001': a weight is a number of at most 1000000"},
+        {"next: one of a\nall: next\n", ":2: next is 'one of': it cannot be part of a group"},
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
+        FILE *of = fopen(path, "w");
+        assert_non_null(of);
+        fputs(wrong[i][0], of);
+        fclose(of);
+        expect_machines(path, "next", wrong[i][1]);
+    }
+    unlink(path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_each_action_in_each_state),
-        cmocka_unit_test(test_words_of_states),
-        cmocka_unit_test(test_lines),
-        cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_commands_of_the_paper),
+        cmocka_unit_test(test_groups_and_choices), cmocka_unit_test(test_each_action_in_each_state),
+        cmocka_unit_test(test_words_of_states),    cmocka_unit_test(test_lines),
+        cmocka_unit_test(test_refusals),           cmocka_unit_test(test_commands_of_the_paper),
         cmocka_unit_test(test_files_of_jobs),
     };
 

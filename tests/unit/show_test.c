@@ -421,7 +421,7 @@ static void statistics_json_has_its_keys(void **state)
     assert_non_null(json);
     expect_keys(json, "trace processes pairs late_senders late_receivers paths failures procedures "
                       "files inputs loads "
-                      "cgroups");
+                      "cgroups decisions");
     expect_keys(json_object_get(json, "trace"),
                 "events not_known_yet lost skipped dropped refused duplicates unseen_bytes "
                 "unseen_sent_bytes not_metered metered_partly sockets_not_metered shared_memory "
@@ -846,6 +846,8 @@ static void records_have_their_keys(void **state)
                               "disk_waited",
         [EVENT_SENSOR] = HEAD "sensor value",
         [EVENT_CLASS] = HEAD "class type absent",
+        [EVENT_DECISION] = HEAD "number before after before_length after_length outcome "
+                                "decision_flags predicted noise act act_from act_to goal reason",
         [EVENT_BEGIN] = HEAD "began records lost_control lost_data recorder_cpu wakeups repeated",
     };
 

@@ -93,7 +93,7 @@ static void begin(struct scene *scene, const char *acts)
 static void open_journal(struct scene *scene)
 {
     struct problem problem = {""};
-    size_t restored;
+    struct steer_restored restored;
 
     if (steer_journal_begin(scene->policy, &scene->members, &scene->journal, &restored, &problem) <
         0)
@@ -110,7 +110,7 @@ static int act(struct scene *scene, uint32_t index, uint32_t number, struct prob
 
 static void end(struct scene *scene)
 {
-    size_t restored;
+    struct steer_restored restored;
 
     assert_int_equal(steer_journal_end(scene->journal, &restored, NULL), 0);
     kill(scene->child, SIGKILL);
@@ -215,7 +215,88 @@ static void test_heirs(void **state)
     assert_true(is_free(&scene, scene.child) || CPU_COUNT(&scene.machine.sets[0].set) == 1);
     assert_int_equal(sched_setaffinity(scene.child, sizeof(cpu_set_t), &scene.machine.sets[0].set),
                      0);
+    assert_int_equal(act(&scene, 0, 0, &problem), 0); /* it is older than the act: by itself */
+    assert_true(is_free(&scene, scene.target) && is_limited(&scene, scene.child));
+    assert_int_equal(act(&scene, 0, 1, &problem), 0);
+    scene.journal->acts[0].since = 0; /* as if it were younger */
     assert_int_equal(act(&scene, 0, 0, &problem), 0);
+    assert_true(is_free(&scene, scene.target) && is_free(&scene, scene.child));
+    end(&scene);
+}
+
+/* What others have changed since is theirs. */
+static void test_changed(void **state)
+{
+    struct problem problem = {""};
+    struct steer_restored restored;
+    char acts[200], text[64];
+    struct scene scene;
+    cpu_set_t other, ours;
+    (void)state;
+
+    write_text("cpu.weight", "150\n", 0600);
+    snprintf(acts, sizeof(acts), "cpus of app more\nweight of app up to 16 in %s\n", folder);
+    begin(&scene, acts);
+    assert_int_equal(sched_getaffinity(0, sizeof(ours), &ours), 0);
+    CPU_XOR(&other, &ours, &scene.machine.sets[0].set); /* all but the one */
+    open_journal(&scene);
+    assert_int_equal(act(&scene, 0, 1, &problem), 0);
+    assert_int_equal(act(&scene, 1, 4, &problem), 0);
+    write_text("cpu.weight", "77\n", 0600);
+    if (CPU_COUNT(&ours) > 1)
+        assert_int_equal(sched_setaffinity(scene.child, sizeof(other), &other), 0);
+    assert_int_equal(steer_journal_end(scene.journal, &restored, &problem), 0);
+    scene.journal = NULL;
+    assert_true(is_free(&scene, scene.target));
+    read_text("cpu.weight", text);
+    assert_string_equal(text, "77");
+    assert_int_equal(restored.changed, CPU_COUNT(&ours) > 1 ? 2 : 1);
+    assert_non_null(strstr(restored.first_changed, "/cpu.weight"));
+    if (CPU_COUNT(&ours) > 1) {
+        cpu_set_t now;
+        assert_int_equal(sched_getaffinity(scene.child, sizeof(now), &now), 0);
+        assert_true(CPU_EQUAL(&now, &other));
+    }
+    end(&scene);
+}
+
+/* Entries of what has ended leave the file; the rest is restored from the new one, by the loop, and if both are killed. */
+static void test_compact(void **state)
+{
+    struct problem problem = {""};
+    struct steer_restored restored;
+    struct scene scene;
+    struct stat before, after;
+    (void)state;
+
+    begin(&scene, "cpus of app more\n");
+    open_journal(&scene);
+    assert_int_equal(act(&scene, 0, 1, &problem), 0);
+    for (int i = 0; i < 100; i++) { /* of a start that no thread has */
+        struct entry entry = {.kind = ENTRY_CPUS,
+                              .pid = scene.target,
+                              .tid = scene.target,
+                              .start = 5,
+                              .tid_start = 5 + (uint64_t)i,
+                              .cpus = scene.machine.sets[0].set};
+        assert_int_equal(journal_add(scene.journal, &entry, &problem), 0);
+    }
+    assert_int_equal(scene.journal->count, 102);
+    assert_int_equal(fstat(scene.journal->file, &before), 0);
+    journal_compact(scene.journal, before.st_size + 1); /* not yet */
+    assert_int_equal(scene.journal->count, 102);
+    journal_compact(scene.journal, 100);
+    assert_int_equal(scene.journal->count, 2);
+    assert_int_equal(fstat(scene.journal->file, &after), 0);
+    assert_true(after.st_size < before.st_size / 10);
+    assert_int_equal(stat(scene.journal->path, &before), 0);
+    assert_int_equal(before.st_ino, after.st_ino);
+    journal_compact(scene.journal, 100); /* not again before it is twice as large */
+    assert_int_equal(fstat(scene.journal->file, &before), 0);
+    assert_int_equal(before.st_ino, after.st_ino);
+    assert_int_equal(steer_journal_end(scene.journal, &restored, &problem), 0);
+    assert_int_equal(restored.count, 2);
+    scene.journal = NULL;
     assert_true(is_free(&scene, scene.target) && is_free(&scene, scene.child));
     end(&scene);
 }
@@ -237,6 +318,7 @@ static void test_tend(void **state)
     scene.members.count = 2;
     assert_int_equal(sched_setaffinity(later, sizeof(cpu_set_t), &scene.machine.sets[0].set),
                      0); /* as if inherited */
+    scene.journal->acts[0].since = 0;
     assert_int_equal(steer_hands_tend(scene.journal, scene.policy, &scene.members, &problem), 0);
     assert_int_equal(act(&scene, 0, 0, &problem), 0);
     assert_true(is_free(&scene, first) && is_free(&scene, later));
@@ -418,10 +500,12 @@ struct loop {
     pid_t pid, guardian;
 };
 
-static void ignore(size_t restored)
+static void ignore(const struct steer_restored *restored)
 {
     (void)restored;
 }
+
+static bool compacts; /* its journal, before its latest act */
 
 /* A loop that has acted, and lives on. */
 static struct loop start_loop(struct scene *scene)
@@ -437,6 +521,8 @@ static struct loop start_loop(struct scene *scene)
         open_journal(scene);
         int guardian = steer_guardian_begin(scene->journal, ignore);
         pid_t guards = child_of(getpid());
+        if (compacts)
+            journal_compact(scene->journal, 1);
         if (guardian < 0 || act(scene, 0, 1, &problem) < 0 ||
             write(ends[1], &guards, sizeof(guards)) < 0)
             _exit(1);
@@ -460,7 +546,7 @@ static void test_guardian(void **state)
 {
     struct problem problem = {""};
     struct scene scene;
-    size_t restored;
+    struct steer_restored restored;
     (void)state;
 
     begin(&scene, "cpus of app more\n");
@@ -469,7 +555,23 @@ static void test_guardian(void **state)
     assert_true(becomes_free(&scene));
     assert_int_equal(steer_journal_undo(&restored, &problem),
                      0); /* it waits for the guardian, and has nothing to do */
-    assert_int_equal(restored, 0);
+    assert_int_equal(restored.count, 0);
+    end(&scene);
+}
+
+/* The guardian finds what was written anew. */
+static void test_guardian_of_new_file(void **state)
+{
+    struct scene scene;
+    (void)state;
+
+    compacts = true;
+    begin(&scene, "cpus of app more\n");
+    struct loop loop = start_loop(&scene);
+    compacts = false;
+    kill_and_reap(loop.pid);
+    assert_true(becomes_free(&scene));
+    loop.pid = 0;
     end(&scene);
 }
 
@@ -521,7 +623,7 @@ static void test_both_killed(void **state)
 {
     struct problem problem = {""};
     struct scene scene;
-    size_t restored;
+    struct steer_restored restored;
     (void)state;
 
     begin(&scene, "cpus of app more\n");
@@ -530,7 +632,7 @@ static void test_both_killed(void **state)
     kill_and_reap(loop.pid);
     assert_true(is_limited(&scene, scene.target));
     assert_int_equal(steer_journal_undo(&restored, &problem), 0);
-    assert_int_equal(restored, 2);
+    assert_int_equal(restored.count, 2);
     assert_true(is_free(&scene, scene.target) && is_free(&scene, scene.child));
     loop = start_loop(&scene);
     kill(loop.guardian, SIGKILL);
@@ -546,7 +648,7 @@ static void test_other_boot(void **state)
     static const char *const boots[] = {"\"boot\":\"another\",", ""};
     struct problem problem = {""};
     char text[500], weight[64], path[200];
-    size_t restored;
+    struct steer_restored restored;
     (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(boots); i++) {
@@ -557,7 +659,7 @@ static void test_other_boot(void **state)
                  boots[i], folder);
         write_text("dpm-steer/5-5.journal", text, 0600);
         assert_int_equal(steer_journal_undo(&restored, &problem), 0);
-        assert_int_equal(restored, i);
+        assert_int_equal(restored.count, i);
         read_text("cpu.weight", weight);
         assert_string_equal(weight, i == 0 ? "300" : "100");
         snprintf(path, sizeof(path), "%s/dpm-steer/5-5.journal", folder);
@@ -570,7 +672,7 @@ static void test_two_loops(void **state)
     struct problem problem = {""};
     struct steer_journal *journal = NULL;
     struct scene scene, other;
-    size_t restored;
+    struct steer_restored restored;
     (void)state;
 
     begin(&scene, "cpus of app more\n");
@@ -595,7 +697,7 @@ static void test_owners(void **state)
     struct steer_policy *policy = NULL;
     struct problem problem = {""};
     char path[200], text[400];
-    size_t restored;
+    struct steer_restored restored;
     (void)state;
 
     snprintf(path, sizeof(path), "%s/policy", folder);
@@ -644,14 +746,25 @@ static void test_owners(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cpus),        cmocka_unit_test(test_heirs),
-        cmocka_unit_test(test_tend),        cmocka_unit_test(test_above),
-        cmocka_unit_test(test_nice),        cmocka_unit_test(test_cgroup),
-        cmocka_unit_test(test_commands),    cmocka_unit_test(test_spared),
-        cmocka_unit_test(test_used_again),  cmocka_unit_test(test_guardian),
-        cmocka_unit_test(test_removed),     cmocka_unit_test(test_full),
-        cmocka_unit_test(test_both_killed), cmocka_unit_test(test_other_boot),
-        cmocka_unit_test(test_two_loops),   cmocka_unit_test(test_owners),
+        cmocka_unit_test(test_cpus),
+        cmocka_unit_test(test_heirs),
+        cmocka_unit_test(test_changed),
+        cmocka_unit_test(test_compact),
+        cmocka_unit_test(test_tend),
+        cmocka_unit_test(test_above),
+        cmocka_unit_test(test_nice),
+        cmocka_unit_test(test_cgroup),
+        cmocka_unit_test(test_commands),
+        cmocka_unit_test(test_spared),
+        cmocka_unit_test(test_used_again),
+        cmocka_unit_test(test_guardian),
+        cmocka_unit_test(test_guardian_of_new_file),
+        cmocka_unit_test(test_removed),
+        cmocka_unit_test(test_full),
+        cmocka_unit_test(test_both_killed),
+        cmocka_unit_test(test_other_boot),
+        cmocka_unit_test(test_two_loops),
+        cmocka_unit_test(test_owners),
     };
     char command[100];
 

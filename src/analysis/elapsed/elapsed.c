@@ -516,7 +516,10 @@ int elapsed_add(struct elapsed_analysis *analysis, const struct history_event *e
     }
     if (!event_is_metered(header->id) || (header->flags & RECORD_NO_STREAM) || header->stream == 0)
         return 0;
-    return add_of_thread(analysis, event);
+    result = add_of_thread(analysis, event);
+    return result < 0 || header->id != EVENT_READ || event->edge_count == 0
+               ? result
+               : elapsed_note_inputs(analysis, event);
 }
 
 /* ---- as an analysis ---- */
@@ -560,6 +563,8 @@ void elapsed_analysis_free(struct elapsed_analysis *analysis)
     intern_done(&analysis->wait_keys);
     free(analysis->wait_sums);
     free(analysis->exchanges);
+    intern_done(&analysis->input_keys);
+    free(analysis->inputs);
     lookup_done(&analysis->thread_numbers);
     pool_done(&analysis->threads);
     intern_done(&analysis->detail_keys);
@@ -621,6 +626,7 @@ void elapsed_free(struct elapsed *elapsed)
     if (elapsed == NULL)
         return;
     free(elapsed->run.rows);
+    free(elapsed->files);
     free(elapsed->holders);
     free(elapsed->locks);
     free(elapsed->requests.account.rows);

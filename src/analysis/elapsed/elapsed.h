@@ -210,8 +210,21 @@ struct elapsed_item {
     size_t of;     /* processes of that name and parent, with itself */
 };
 
+/* A process of a run's account has read what another one of it had written to a file: it needed what that one did. Inferred
+ * (EDGE_FILE). */
+struct elapsed_file {
+    struct elapsed_row from, to;  /* names only */
+    uint64_t time;                /* ns of the account that `from` has */
+    uint64_t bytes, reads;        /* of all its files */
+    char name[ENDPOINT_SIZE + 1]; /* of the one with most bytes */
+};
+
+#define ELAPSED_FILES_MOST 100u /* those with most time */
+
 struct elapsed {
     struct elapsed_account run;
+    struct elapsed_file *files; /* of `run`; most time first */
+    size_t file_count;
     struct elapsed_item item;       /* of `run` */
     struct elapsed_holder *holders; /* most time first */
     size_t holder_count;

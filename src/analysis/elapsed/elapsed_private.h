@@ -155,8 +155,13 @@ struct wait_sum {
     uint64_t time, count, longest;
 };
 
+struct input; /* elapsed_files.c */
+
 struct elapsed_analysis {
     struct history *history;
+    struct intern input_keys; /* of two processes */
+    struct input *inputs;     /* by these */
+    size_t input_room;
     bool several_machines;    /* at the end: elapsed_find_labels */
     size_t value;             /* index of the interval that ends at an event */
     struct scratch intervals; /* struct interval */
@@ -425,6 +430,13 @@ int elapsed_note_hold(struct holds *holds, const struct part *part, enum elapsed
 int elapsed_make_holders(const struct elapsed_analysis *analysis, const struct holds *holds,
                          struct elapsed_holder **ret_holders, size_t *ret_count);
 void elapsed_forget_holds(struct holds *holds);
+
+/* ---- elapsed_files.c ---- */
+
+/* A READ that finds what others have written; elapsed_find_files: from the parts of the account of a run. Return 0 or -ENOMEM. */
+int elapsed_note_inputs(struct elapsed_analysis *analysis, const struct history_event *event);
+int elapsed_find_files(const struct elapsed_analysis *analysis, const struct part *parts,
+                       size_t count, struct elapsed *elapsed);
 
 /* ---- elapsed_items.c ---- */
 

@@ -270,11 +270,14 @@ static enum elapsed_runtime runtime_of_process(const struct detail *detail)
                                                 : RUNTIME_NONE;
 }
 
-/* A Go program polls in its runtime, through procedures with other names. */
+/* A Go program polls in its runtime, through procedures with other names; and where the meter finds no way out of
+ * runtime.futex, the procedure is not known. */
 static bool is_affair_of(const struct detail *detail, enum elapsed_runtime runtime)
 {
-    return runtime == RUNTIME_JVM || (runtime == RUNTIME_GO && (detail->call == CALL_EPOLL_WAIT ||
-                                                                detail->call == CALL_EPOLL_PWAIT));
+    return runtime == RUNTIME_JVM ||
+           (runtime == RUNTIME_GO &&
+            (is_epoll(detail->call) ||
+             (detail->call == CALL_FUTEX && detail->pc == 0 && detail->object == 0)));
 }
 
 int elapsed_find_runtimes(struct elapsed_analysis *analysis)

@@ -411,6 +411,8 @@ static int walk_run(struct elapsed_analysis *analysis, struct elapsed *elapsed)
         result = elapsed_make_locks(analysis, &locks, elapsed);
     if (result == 0 && !walk.failed)
         result = elapsed_find_item(analysis, walk.parts, walk.keys.count, elapsed);
+    if (result == 0 && !walk.failed)
+        result = elapsed_find_files(analysis, walk.parts, walk.keys.count, elapsed);
     elapsed_forget_holds(&holds);
     elapsed_forget_locks(&locks);
     int ended = walk_end(&walk);

@@ -104,11 +104,13 @@ static uint32_t step_to_sender(struct walk *walk, const struct interval *interva
     return interval->source;
 }
 
-/* The thread had the request, and waited for a lock that another thread held. The other thread's work is not part of the
- * request, unlike the work of a thread that hands the request over. */
-static bool waits_for_lock(const struct walk *walk, const struct interval *interval)
+/* A wait for a condition that another thread ended. A lock that is known as one passes from thread to thread: the last of
+ * them need not have had it for long. */
+static bool waits_for_condition(const struct walk *walk, const struct interval *interval)
 {
-    return interval->in_request && elapsed_is_wait_for_lock(walk->analysis, interval);
+    return elapsed_is_wait_for_lock(walk->analysis, interval) &&
+           walk->analysis->details[interval->waits - 1].object == 0 &&
+           elapsed_kind_in_runtime(walk->analysis, ELAPSED_LOCK, interval->waits) == ELAPSED_LOCK;
 }
 
 /* Whether the interval's thread is the one that received the request that is followed. */
@@ -116,6 +118,87 @@ static bool has_request(const struct walk *walk, const struct interval *interval
 {
     return walk->depth > 0 &&
            interval_at(walk->analysis, walk->received[walk->depth - 1])->thread == interval->thread;
+}
+
+/* Whether the thread has woken or created, with the request in hand, the one that has ended its wait: that one works for the
+ * request, whatever it waits for meanwhile.
+ *
+ *      client's thread   RECEIVE o==o wakes ....... waits ....... o=====o SEND
+ *      one of a pool      waits ...'-o===== works =====o wakes ---'
+ */
+static bool is_handed_over(const struct walk *walk, const struct interval *interval)
+{
+    uint32_t at = interval->source;
+
+    if (!has_request(walk, interval) || !waits_for_condition(walk, interval))
+        return false;
+    uint64_t received = interval_at(walk->analysis, walk->received[walk->depth - 1])->end;
+    for (int i = 0; i < QUEUED_MOST && at != 0; i++) {
+        const struct interval *other = interval_at(walk->analysis, at);
+        if (other->end < received || other->serves)
+            return false;
+        const struct interval *woke =
+            other->source != 0 && (other->previous == 0 || waits_for_condition(walk, other))
+                ? interval_at(walk->analysis, other->source)
+                : NULL;
+        if (woke != NULL && woke->thread == interval->thread)
+            return woke->end >= received && woke->end <= elapsed_wait_began(interval);
+        at = other->previous;
+    }
+    return false;
+}
+
+/* The thread had the request, and waited for a lock that another thread held. The other thread's work is not part of the
+ * request, unlike the work of a thread that hands the request over, or is handed it. */
+static bool waits_for_lock(const struct walk *walk, const struct interval *interval)
+{
+    return interval->in_request && elapsed_is_wait_for_lock(walk->analysis, interval) &&
+           !is_handed_over(walk, interval);
+}
+
+/* For how long, within a wait for a condition, the holders of what is waited for waited themselves for the next messages of
+ * their clients: the thread that ended the wait, before that one the thread that it waited for, and so on.
+ *
+ *      first    answers o ... thinks: the client ... o COMMIT, wakes the second
+ *      second              |......... waits .........|=answers=o .. client .. o COMMIT, wakes the third
+ *      third                |................... waits .......................|
+ */
+static uint64_t follow_holders(struct walk *walk, const struct interval *interval, bool charges)
+{
+    uint64_t began = elapsed_wait_began(interval), time = 0;
+    uint32_t at = interval->source;
+
+    for (int i = 0; i < QUEUED_MOST && at != 0; i++) {
+        const struct interval *holder = interval_at(walk->analysis, at);
+        uint64_t idle = walk_begin_of(walk, holder);
+        if (holder->end <= began)
+            break;
+        if (holder->serves && holder->asleep && holder->wait > 0) {
+            idle = idle > began ? idle : began;
+            time += holder->end - idle;
+            walk->at = at;
+            if (charges) {
+                walk_charge(walk, holder->end, ELAPSED_LOCK, interval->waits);
+                walk_charge(walk, idle, ELAPSED_CLIENT, holder->waits);
+            }
+        }
+        at = waits_for_condition(walk, holder) ? holder->source : holder->previous;
+    }
+    return time;
+}
+
+/* The holders waited for their clients, if that was most of the wait: otherwise it may be a coincidence. */
+static uint32_t step_over_lock(struct walk *walk, uint32_t index)
+{
+    const struct interval *interval = interval_at(walk->analysis, index);
+
+    if (waits_for_condition(walk, interval) &&
+        follow_holders(walk, interval, false) > interval->wait / 2) {
+        walk_charge_from_arrival(walk, interval->arrival, interval);
+        follow_holders(walk, interval, true);
+    }
+    walk->at = index;
+    return walk_step_over_lock(walk, interval);
 }
 
 /* The thread received another request, or the next one: it did not wait for this one. If it has the request in hand, it
@@ -247,7 +330,7 @@ static uint32_t step_of_request(struct walk *walk, uint32_t index, bool first)
     if (waits_for_other(walk, interval))
         return step_over_part(walk, interval, ELAPSED_OTHER_CONNECTION, walk->other);
     if (waits_for_lock(walk, interval))
-        return walk_step_over_lock(walk, interval);
+        return step_over_lock(walk, index);
     if (interval->ends_file && interval->asleep && interval->source != 0)
         return step_over_end_of_file(walk, index);
     if (interval->receives && interval->arrival != 0 && interval->source != 0 &&

@@ -30,10 +30,10 @@ static bool are_of_one_pool(const struct whatif_trial *trial, const struct whati
     return changes->cpus != 0 && trial->answer.pools == 1 && trial->in_turn;
 }
 
-static bool has_nagle(const struct findings *findings)
+static bool has_kind(const struct findings *findings, enum finding_kind kind)
 {
     for (size_t i = 0; i < findings->count; i++)
-        if (findings->list[i].kind == FINDING_NAGLE)
+        if (findings->list[i].kind == kind)
             return true;
     return false;
 }
@@ -46,11 +46,12 @@ static unsigned rank_of(const struct whatif_trial *trial, const struct whatif_fo
     switch (trial->change.kind) {
     case WHATIF_REPLICAS:
         return are_of_one_pool(trial, changes) ? 2 : 0;
-    case WHATIF_KEEP:
+    case WHATIF_KEEP: /* where SYNs were resent, connecting took long because of the listener's queue */
+        return has_kind(findings, FINDING_RESENT) ? 0 : 2;
     case WHATIF_MERGE:
         return 2;
     case WHATIF_NO_HOLDBACK:
-        return has_nagle(findings) ? 2 : 0;
+        return has_kind(findings, FINDING_NAGLE) ? 2 : 0;
     case WHATIF_WAIT:
         return trial->change.wait == ELAPSED_DISK ? 1 : 0;
     case WHATIF_BUFFER:
@@ -97,7 +98,7 @@ int findings_of_changes(const struct findings_from *from, struct findings *findi
     const struct whatif_trial *best = NULL;
     unsigned best_rank = 0;
 
-    if (changes == NULL || findings_account(from->elapsed) == NULL || changes->now.off > OFF_MOST ||
+    if (changes == NULL || !findings_account_matters(from) || changes->now.off > OFF_MOST ||
         changes->now.early_stay)
         return 0;
     double share = share_of_requests(from);

@@ -17,6 +17,7 @@ static const struct {
     [FINDING_IDLE] = {"idle", ORDER_TO_DO},
     [FINDING_CREATED] = {"created", ORDER_EXPLAINS},
     [FINDING_SILENT] = {"silent", ORDER_EXPLAINS},
+    [FINDING_ASLEEP] = {"asleep", ORDER_TO_DO},
     [FINDING_ONE_STREAM] = {"one_thread", ORDER_EXPLAINS},
     [FINDING_FACTOR] = {"parallelism", ORDER_EXPLAINS},
     [FINDING_ARCS_MISSING] = {"edges_missing", ORDER_EXPLAINS},
@@ -57,6 +58,7 @@ static const struct {
     [FINDING_MEMORY_PRESSURE] = {"memory_pressure", ORDER_TO_DO},
     [FINDING_DISK_PRESSURE] = {"disk_pressure", ORDER_TO_DO},
     [FINDING_OOM] = {"out_of_memory", ORDER_BROKE},
+    [FINDING_STEERED] = {"steered", ORDER_CHANGE},
     [FINDING_WAITS_OUTSIDE] = {"waits_outside", ORDER_EXPLAINS},
     [FINDING_WAITS_UNEXPLAINED] = {"waits_unexplained", ORDER_EXPLAINS},
     [FINDING_WAITS_LOCKS] = {"waits_locks", ORDER_EXPLAINS},
@@ -71,6 +73,8 @@ enum finding_order finding_order_of(const struct finding *finding)
 {
     bool hardly = finding->kind == FINDING_FAILED && finding_share(finding) < FINDING_SMALL;
 
+    if (finding->kind == FINDING_ELAPSED && finding->elapsed.small)
+        return ORDER_SMALL_ACCOUNT;
     /* a probe for something that need not be there */
     return hardly ? ORDER_EXPLAINS : kinds[finding->kind].order;
 }
@@ -146,6 +150,9 @@ void finding_values(const struct findings_from *from, const struct finding *find
     case FINDING_SILENT:
         add_all(&values, finding->silent.who.at, finding->silent.who.count);
         break;
+    case FINDING_ASLEEP:
+        add_all(&values, finding->asleep.who.at, finding->asleep.who.count);
+        break;
     case FINDING_CRITICAL:
         of_one(&values, finding->critical.row, finding->critical.cpu);
         break;
@@ -214,7 +221,7 @@ void finding_values(const struct findings_from *from, const struct finding *find
         of_one(&values, finding->pause.process, finding->pause.row->stopped);
         break;
     case FINDING_FAILED:
-        add_process(&values, finding->failure->process);
+        add_process(&values, finding->failed.row->process);
         break;
     case FINDING_FILES:
         of_one(&values, finding->files.process,

@@ -51,6 +51,7 @@ static int add_elapsed(const struct findings_from *from, const struct elapsed_ac
         finding->elapsed.of = account->time;
         finding->elapsed.of_requests = !from->elapsed->from_start;
         finding->elapsed.first = i == 0;
+        finding->elapsed.small = !findings_account_matters(from);
         finding->elapsed.throttled = any_is_throttled(from->communication);
     }
     free(groups);
@@ -82,6 +83,14 @@ const struct elapsed_account *findings_account(const struct elapsed *elapsed)
     return account->time == 0 ? NULL : account;
 }
 
+bool findings_account_matters(const struct findings_from *from)
+{
+    const struct elapsed_account *account = findings_account(from->elapsed);
+
+    return account != NULL &&
+           (double)account->time >= FINDING_SMALL * (double)from->communication->duration;
+}
+
 int findings_of_elapsed(const struct findings_from *from, struct findings *findings)
 {
     const struct elapsed_account *account = findings_account(from->elapsed);
@@ -103,7 +112,7 @@ bool finding_is_to_act_on(const struct finding *finding)
 {
     enum finding_order order = finding_order_of(finding);
 
-    return order != ORDER_ACCOUNT && order != ORDER_EXPLAINS;
+    return order != ORDER_ACCOUNT && order < ORDER_EXPLAINS;
 }
 
 /* Those of `ELAPSED` keep their order: they are an account. */
@@ -113,7 +122,8 @@ static bool comes_before(const struct finding *one, const struct finding *other)
 
     if (order != finding_order_of(other))
         return order < finding_order_of(other);
-    return order != ORDER_ACCOUNT && finding_share(one) > finding_share(other);
+    return order != ORDER_ACCOUNT && order != ORDER_SMALL_ACCOUNT &&
+           finding_share(one) > finding_share(other);
 }
 
 /* Insertion sort: it is stable, and there are few. */
@@ -130,9 +140,10 @@ static void sort(struct findings *findings)
 
 int findings_find(const struct findings_from *from, struct findings *findings)
 {
+    /* changes look at what was found before */
     static int (*const topics[])(const struct findings_from *from, struct findings *findings) = {
-        findings_of_elapsed, findings_of_connections, findings_of_changes,  findings_of_work,
-        findings_of_time,    findings_of_path,        findings_of_patterns, findings_of_runtimes,
+        findings_of_elapsed, findings_of_connections, findings_of_work,     findings_of_time,
+        findings_of_path,    findings_of_patterns,    findings_of_changes,  findings_of_runtimes,
         findings_of_pauses,  findings_of_messages,    findings_of_requests, findings_of_network,
         findings_of_files,   findings_of_machines,    findings_of_waits,
     };

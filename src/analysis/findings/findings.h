@@ -36,6 +36,7 @@ enum finding_kind {
     FINDING_IDLE,    /* processes did almost nothing, while others of their name did much: .idle */
     FINDING_CREATED, /* a process created many: .created */
     FINDING_SILENT,  /* processes sent and received no message: .silent */
+    FINDING_ASLEEP,  /* no thread of any process ran at all: .asleep */
 
     FINDING_ONE_STREAM,   /* a single stream, so nothing could run in parallel */
     FINDING_FACTOR,       /* P: .factor */
@@ -77,7 +78,7 @@ enum finding_kind {
     FINDING_BUSY,    /* a process computed at a stretch while messages waited for it: .pause */
     FINDING_STOPPED, /* a signal stopped a process: .pause */
 
-    FINDING_FAILED, /* a process failed to connect to an address: .failure */
+    FINDING_FAILED, /* a process failed to connect to an address: .failed */
     FINDING_FILES,  /* a process spent much time in reads and writes of files: .files */
 
     FINDING_CPU_WAIT,        /* a process waited for a CPU: .cpu_wait */
@@ -86,6 +87,8 @@ enum finding_kind {
     FINDING_MEMORY_PRESSURE, /* tasks waited for memory, or it was swapped: .load */
     FINDING_DISK_PRESSURE,   /* tasks waited for disks: .load */
     FINDING_OOM,             /* processes of a cgroup were killed for lack of memory: .cgroup */
+
+    FINDING_STEERED, /* an act of dpm steer was kept, or undone: .decision */
 
     FINDING_WAITS_OUTSIDE,     /* for answers from unmonitored peers: .waits */
     FINDING_WAITS_UNEXPLAINED, /* that no message explains, such as timers and disks: .waits */
@@ -124,6 +127,7 @@ struct finding {
             uint64_t of;                /* ns: the elapsed time, or that of all requests */
             bool of_requests;           /* which of the two */
             bool first;                 /* the largest */
+            bool small;                 /* of requests that took next to none of the recording */
             bool throttled;             /* as cpu_wait.throttled, on any machine */
         } elapsed;
         struct {
@@ -150,6 +154,10 @@ struct finding {
             /* METER_TCP ...: only paths of these kinds were metered; 0: all kinds */
             uint32_t kinds;
         } silent;
+        struct {
+            struct finding_processes who;
+            uint64_t threads;
+        } asleep;
         struct {
             double factor;
             uint32_t streams;
@@ -256,6 +264,7 @@ struct finding {
             const struct whatif_trial *trial;
             const struct causality_pool *pool; /* whose connections its workers are; NULL: none */
         } change;
+        const struct decision_record *decision;
         const struct elapsed_lock *lock;
         const struct elapsed_item *item;
         struct {
@@ -275,7 +284,11 @@ struct finding {
         } runtime;
         const struct causality_pool *pool;
         uint64_t dropped;
-        const struct communication_failure *failure;
+        struct {
+            const struct communication_failure *row;
+            uint64_t
+                trying; /* ns from its first try to its last, if none succeeded; 0: few tries, or one did */
+        } failed;
         struct {
             uint32_t process;
             uint64_t count; /* files */

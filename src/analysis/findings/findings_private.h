@@ -16,6 +16,10 @@ double findings_share(uint64_t part, uint64_t whole); /* 0 to 1; 0 if `whole` is
  * between them explain nothing. NULL: neither is there. */
 const struct elapsed_account *findings_account(const struct elapsed *elapsed);
 
+/* Whether the account is of a hundredth of the recording or more: an MQTT broker passes on thousands of messages, but the only
+ * requests with an answer are its clients' CONNECTs. */
+bool findings_account_matters(const struct findings_from *from);
+
 double finding_share(const struct finding *finding); /* of the elapsed time, 0 to 1; 0: none */
 
 /* The row of the process whose first stream has this number; NO_PROCESS: it has none of its own. */
@@ -47,8 +51,15 @@ int findings_of_machines(const struct findings_from *from, struct findings *find
 int findings_of_waits(const struct findings_from *from, struct findings *findings);
 
 /* In which order findings are shown: what broke, where the time went, what would help most, what else a person can act on, what
- * explains less. */
-enum finding_order { ORDER_BROKE, ORDER_ACCOUNT, ORDER_CHANGE, ORDER_TO_DO, ORDER_EXPLAINS };
+ * explains less; where the time of a few short requests went. */
+enum finding_order {
+    ORDER_BROKE,
+    ORDER_ACCOUNT,
+    ORDER_CHANGE,
+    ORDER_TO_DO,
+    ORDER_EXPLAINS,
+    ORDER_SMALL_ACCOUNT
+};
 
 enum finding_order finding_order_of(const struct finding *finding);
 

@@ -72,7 +72,7 @@ static int find_cpu_waits(const struct findings_from *from, struct findings *fin
         finding->cpu_wait.process = (uint32_t)(row - communication->processes);
         finding->cpu_wait.first = found == 0;
         finding->cpu_wait.throttled = findings_throttled(communication, row->machine);
-        finding->cpu_wait.is_accounted = account != NULL;
+        finding->cpu_wait.is_accounted = findings_account_matters(from);
         if (account != NULL)
             finding->cpu_wait.saves =
                 findings_share(account->by_kind[ELAPSED_NO_CPU], account->time);
@@ -168,7 +168,8 @@ static bool waits_for_disk(const struct findings_from *from)
 {
     const struct elapsed_account *account = findings_account(from->elapsed);
 
-    return account == NULL /* not known */ || account->by_kind[ELAPSED_DISK] >= account->time / 100;
+    return !findings_account_matters(from) /* not known */ ||
+           account->by_kind[ELAPSED_DISK] >= account->time / 100;
 }
 
 static int find_loads(const struct findings_from *from, uint32_t machine, struct findings *findings)
@@ -189,6 +190,28 @@ static int find_loads(const struct findings_from *from, uint32_t machine, struct
     return result;
 }
 
+/* The latest acts that were tried. */
+static int find_steered(const struct communication *communication, struct findings *findings)
+{
+    size_t at = communication->decision_count;
+    unsigned left = FINDINGS_FEW;
+
+    while (at > 0 && left > 0) {
+        const struct decision_record *decision = &communication->decisions[--at].record;
+        left -= decision->outcome == DECISION_KEPT || decision->outcome == DECISION_UNDONE;
+    }
+    for (; at < communication->decision_count; at++) {
+        const struct decision_record *decision = &communication->decisions[at].record;
+        if (decision->outcome != DECISION_KEPT && decision->outcome != DECISION_UNDONE)
+            continue;
+        struct finding *finding = findings_add(findings, FINDING_STEERED, 0);
+        if (finding == NULL)
+            return -ENOMEM;
+        finding->decision = decision;
+    }
+    return 0;
+}
+
 int findings_of_machines(const struct findings_from *from, struct findings *findings)
 {
     const struct communication *communication = from->communication;
@@ -198,5 +221,7 @@ int findings_of_machines(const struct findings_from *from, struct findings *find
         result = find_cgroups(communication, FINDING_THROTTLED, throttled_of, findings);
     for (uint32_t i = 0; result == 0 && i < communication->machine_count; i++)
         result = find_loads(from, i, findings);
+    if (result == 0)
+        result = find_steered(communication, findings);
     return result == 0 ? find_cgroups(communication, FINDING_OOM, kills_of, findings) : result;
 }

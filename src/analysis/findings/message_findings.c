@@ -86,13 +86,20 @@ static bool has_others_messages(const struct communication *communication, uint3
     return false;
 }
 
+/* A mean is that of the process's life, which may be a moment. */
+static bool waits_matter(const struct communication *communication, uint32_t process)
+{
+    return (double)communication->processes[process].queue.wait >
+           FINDING_SMALL * (double)communication->duration;
+}
+
 static int find_queue(const struct communication *communication, struct findings *findings)
 {
     uint32_t longest = NO_PROCESS;
     double mean = 0;
 
     for (uint32_t i = 0; i < communication->process_count; i++)
-        if (queue_mean(&communication->processes[i]) > mean &&
+        if (queue_mean(&communication->processes[i]) > mean && waits_matter(communication, i) &&
             has_others_messages(communication, i)) {
             longest = i;
             mean = queue_mean(&communication->processes[i]);
@@ -338,6 +345,30 @@ static bool is_expected(const struct communication_failure *failure)
     return strcmp(failure->address, "/var/run/nscd/socket") == 0;
 }
 
+#define TRIES 3 /* fewer may be a look whether something is there */
+
+static bool uses(const struct party *party, uint32_t process)
+{
+    for (uint32_t i = 0; i < party->count; i++)
+        if (party->processes[i] == process)
+            return true;
+    return false;
+}
+
+/* For how long a process tried to connect in vain, with what it did between its tries. */
+static uint64_t time_trying(const struct communication *communication,
+                            const struct communication_failure *failure)
+{
+    if (failure->count < TRIES || failure->process == NO_PROCESS)
+        return 0;
+    for (size_t i = 0; i < communication->path_count; i++) {
+        const struct communication_path *path = &communication->paths[i];
+        if (uses(&path->ends[0], failure->process) && strcmp(path->remote, failure->address) == 0)
+            return 0;
+    }
+    return failure->last - failure->first;
+}
+
 /* The rows are sorted, most failures first. */
 static int find_failures(const struct communication *communication, struct findings *findings)
 {
@@ -347,12 +378,15 @@ static int find_failures(const struct communication *communication, struct findi
         if (is_expected(&communication->failures[i]))
             continue;
         found++;
-        uint64_t time = covered_time(&communication->failures[i].covered);
-        struct finding *finding =
-            findings_add(findings, FINDING_FAILED, findings_share(time, communication->duration));
+        const struct communication_failure *failure = &communication->failures[i];
+        uint64_t time = covered_time(&failure->covered);
+        uint64_t trying = time_trying(communication, failure);
+        double share = findings_share(trying > time ? trying : time, communication->duration);
+        struct finding *finding = findings_add(findings, FINDING_FAILED, share);
         if (finding == NULL)
             return -ENOMEM;
-        finding->failure = &communication->failures[i];
+        finding->failed.row = failure;
+        finding->failed.trying = share < FINDING_SMALL || trying < 2 * time ? 0 : trying;
     }
     return 0;
 }

@@ -257,6 +257,44 @@ static int find_silent(const struct communication *communication, struct finding
     return result;
 }
 
+/* ---- asleep ---- */
+
+#define ASLEEP_LEAST 1000000000u /* ns: a shorter recording shows nothing */
+
+/* Whether the kernel counted no turn on a CPU: all its threads wait since before the recording. */
+static bool is_asleep(process_row row)
+{
+    const struct scheduled *scheduled = &row->scheduled;
+
+    return !row->ended && scheduled->threads > 0 && row->cpu == 0 && scheduled->voluntary == 0 &&
+           scheduled->involuntary == 0 && messages_of(row) == 0;
+}
+
+/* Where only some sleep, the others are idle in a program that works. */
+static int find_asleep(const struct communication *communication, struct findings *findings)
+{
+    process_row *rows = calloc(communication->process_count + 1, sizeof(*rows));
+    int result = rows == NULL ? -ENOMEM : 0;
+    uint64_t threads = 0;
+    size_t count = 0;
+
+    for (size_t i = 0; result == 0 && i < communication->process_count; i++)
+        if (is_asleep(&communication->processes[i])) {
+            threads += communication->processes[i].scheduled.threads;
+            rows[count++] = &communication->processes[i];
+        }
+    if (count > 0 && count == communication->process_count &&
+        communication->duration >= ASLEEP_LEAST) {
+        struct finding *finding = findings_add(findings, FINDING_ASLEEP, 1);
+        if (finding != NULL)
+            finding->asleep.threads = threads;
+        result = finding == NULL ? -ENOMEM
+                                 : keep(findings, communication, rows, count, &finding->asleep.who);
+    }
+    free(rows);
+    return result;
+}
+
 /* ---- all of it ---- */
 
 static int by_cpu_alone(const void *left, const void *right)
@@ -301,6 +339,8 @@ int findings_of_work(const struct findings_from *from, struct findings *findings
         result = find_created(communication, findings);
     if (result == 0)
         result = find_silent(communication, findings);
+    if (result == 0)
+        result = find_asleep(communication, findings);
     free(by_cpu);
     free(by_name);
     return result;

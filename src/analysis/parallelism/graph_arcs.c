@@ -281,6 +281,30 @@ void graph_forget_path(struct graph *graph, uint32_t origin, uint32_t path)
     lookup_remove(&graph->paths, number_key(origin, path));
 }
 
+/* Whether the path's peer is a client: its next message is a request, not a reply. */
+static bool is_request(const struct graph *graph, const struct arrival *arrival)
+{
+    const struct record *record = (const struct record *)arrival->event->event.header;
+    const struct path_record *path = identities_path(history_identities(graph->history),
+                                                     arrival->stream->origin, record->message.path);
+    bool guessed;
+
+    return path != NULL && path_side(path, &guessed) == PATH_SIDE_SERVES;
+}
+
+/* All pieces of an answer are one wait. */
+static void count_reply(struct graph *graph, const struct arrival *arrival, struct request *request,
+                        uint64_t time)
+{
+    uint64_t came = arrival->event->came;
+    uint64_t since_heard = came > request->heard ? came - request->heard : 0;
+
+    graph_count_wait(&graph->result->outside, &graph->outside, arrival, came,
+                     time < since_heard ? time : since_heard);
+    graph->result->outside.count -= request->heard != 0;
+    request->heard = came;
+}
+
 int graph_add_outside(struct graph *graph, struct arrival *arrival)
 {
     const struct record *record = (const struct record *)arrival->event->event.header;
@@ -294,12 +318,8 @@ int graph_add_outside(struct graph *graph, struct arrival *arrival)
     since = since > awake ? since - awake : 0;
     /* time in its receive queue is the receiver's */
     uint64_t time = stretch_whole_time(since < came - request->time ? since : came - request->time);
-    /* all pieces of an answer are one wait */
-    uint64_t since_heard = came > request->heard ? came - request->heard : 0;
-    graph_count_wait(&graph->result->outside, &graph->outside, arrival, came,
-                     time < since_heard ? time : since_heard);
-    graph->result->outside.count -= request->heard != 0;
-    request->heard = came;
+    if (!is_request(graph, arrival))
+        count_reply(graph, arrival, request, time);
     arrival->explained = true;
     graph->answers = true;
     graph->answer = (struct outside_arc){request->number, time};

@@ -365,6 +365,7 @@ static int build(struct statistics *statistics, uint32_t origins, struct communi
 {
     begin_totals(statistics, result);
     if (machines_build(statistics, result) < 0 || cgroups_build(statistics, result) < 0 ||
+        decisions_build(statistics, beginning(statistics), result) < 0 ||
         process_rows_build(statistics, result) < 0 || build_connections(statistics, result) < 0)
         return -ENOMEM;
     machine_loads_build(statistics, result);

@@ -63,6 +63,10 @@ static int merge(struct communication_failure *row, const struct communication_f
         add(row, reason, more->of[reason]);
     if (covered_time(&more->covered) > covered_time(&row->covered))
         row->covered = more->covered;
+    if (row->last == 0 || more->last - more->first > row->last - row->first) {
+        row->first = more->first;
+        row->last = more->last;
+    }
     return histogram_merge(&row->times, &more->times, HISTOGRAM_MOST);
 }
 
@@ -102,7 +106,11 @@ int failures_count(struct statistics *statistics, uint32_t process,
     if (row == NULL)
         return -ENOMEM;
     add(row, reason_of(record->failed.error), 1);
-    covered_add(&row->covered, record->header.time - message_span(record), record->header.time);
+    uint64_t begun = record->header.time - message_span(record);
+    covered_add(&row->covered, begun, record->header.time);
+    if (row->count == 1 || begun < row->first)
+        row->first = begun;
+    row->last = record->header.time;
     return histogram_add(&row->times, message_span(record), HISTOGRAM_MOST);
 }
 

@@ -273,17 +273,20 @@ static struct communication *new_result(const struct communication *from, enum c
     result->procedure_count = 0;
     result->cgroups = calloc(from->cgroup_count + 1, sizeof(*result->cgroups));
     result->cgroup_count = 0;
+    result->decisions = calloc(from->decision_count + 1, sizeof(*result->decisions));
     size_t intervals = from->interval_count * sizeof(*from->intervals);
     result->intervals = malloc(intervals + 1);
     if (result->intervals != NULL && intervals > 0)
         memcpy(result->intervals, from->intervals, intervals);
     if (result->processes == NULL || result->machines == NULL || result->intervals == NULL ||
-        result->procedures == NULL || result->cgroups == NULL) {
+        result->procedures == NULL || result->cgroups == NULL || result->decisions == NULL) {
         communication_free(result);
         return NULL;
     }
     if (from->machine_count > 0)
         memcpy(result->machines, from->machines, from->machine_count * sizeof(*from->machines));
+    if (from->decision_count > 0)
+        memcpy(result->decisions, from->decisions, from->decision_count * sizeof(*from->decisions));
     return result;
 }
 

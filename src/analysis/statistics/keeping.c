@@ -106,6 +106,7 @@ void communication_free(struct communication *communication)
     intern_done(&communication->piece_keys);
     free(communication->machines);
     free(communication->cgroups);
+    free(communication->decisions);
     free(communication->intervals);
     free(communication->procedures);
     if (communication->files != NULL)

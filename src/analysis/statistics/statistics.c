@@ -54,6 +54,7 @@ void statistics_free(struct statistics *statistics)
     ended_done(&statistics->ended);
     intervals_done(&statistics->intervals);
     cgroup_states_done(&statistics->cgroups);
+    decisions_done(&statistics->decisions);
     procedures_done(&statistics->procedures);
     failures_done(&statistics->failures);
     files_done(&statistics->files);
@@ -272,6 +273,9 @@ int statistics_add(struct statistics *statistics, const struct history_event *ev
     case EVENT_CGROUP:
         return cgroup_note(&statistics->cgroups, event->event.origin,
                            (const struct cgroup_record *)event->event.header);
+    case EVENT_DECISION:
+        return decision_note(&statistics->decisions, event->event.origin,
+                             (const struct decision_record *)event->event.header);
     case EVENT_PATH:
         return add_path(statistics, event);
     case EVENT_NETWORK:

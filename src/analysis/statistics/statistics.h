@@ -236,6 +236,13 @@ struct communication_cgroup {
     uint64_t cpu_waited, memory_waited, disk_waited; /* ns in which some task of it waited */
 };
 
+/* What `dpm steer` has decided. */
+struct communication_decision {
+    uint32_t machine; /* index into communication.machines */
+    uint64_t time;    /* ns since the first record */
+    struct decision_record record;
+};
+
 struct communication_machine {
     char name[MACHINE_NAME_SIZE + 16]; /* distinct from all others; terminated */
     /* The clock members are valid at its last record and come from messages, if it was read as a history
@@ -275,6 +282,8 @@ struct communication_failure {
     struct histogram times; /* ns, from the call of connect() to its failure */
     /* the time in which at least one of them was in progress; of groups: that of one process of them */
     struct covered covered;
+    uint64_t first,
+        last; /* when the first one was tried, and the last one had failed; of groups: of one process */
 };
 
 struct file_use {
@@ -344,7 +353,10 @@ struct communication {
     size_t machine_count;
     struct communication_cgroup *cgroups; /* in order of their first records */
     size_t cgroup_count;
-    uint64_t cgroups_left_out;          /* CGROUP records beyond MOST_CGROUPS cgroups */
+    uint64_t cgroups_left_out;                /* CGROUP records beyond MOST_CGROUPS cgroups */
+    struct communication_decision *decisions; /* in order of time, of each machine */
+    size_t decision_count;
+    uint64_t decisions_left_out;        /* beyond MOST_DECISIONS */
     struct arena memory;                /* of the pieces */
     struct communication_piece *pieces; /* texts and lists that rows point into */
     size_t piece_capacity;
@@ -419,7 +431,8 @@ const char *communication_keep_text(struct communication *communication, const c
 const void *communication_find(const struct communication *communication, const void *bytes,
                                size_t size);
 
-#define MOST_CGROUPS 4096
+#define MOST_CGROUPS   4096
+#define MOST_DECISIONS 4096
 
 /* ---- making it ---- */
 

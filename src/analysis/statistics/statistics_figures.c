@@ -3,6 +3,7 @@
 #include "analysis/statistics/statistics_figures.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- lives, queues ---- */
 
@@ -92,11 +93,34 @@ static bool answers(const struct communication *communication, const struct part
     return false;
 }
 
+/* Whether the receiver answers an unmonitored sender at one end of a path: that one is its client. */
+static bool serves_at(const struct communication_path *path, int end,
+                      const struct communication_pair *pair)
+{
+    const char *peer = end == 0 ? path->remote : path->local;
+
+    return have_one_in_common(&path->ends[end], &pair->to) && path->ends[1 - end].count == 0 &&
+           strcmp(peer, pair->from.address) == 0 &&
+           histogram_count(&path->times.of[TIME_RESPONSE_WHOLE]) > 0;
+}
+
+static bool serves_unmonitored(const struct communication *communication,
+                               const struct communication_pair *pair)
+{
+    for (size_t i = 0; i < communication->path_count; i++)
+        if (serves_at(&communication->paths[i], 0, pair) ||
+            serves_at(&communication->paths[i], 1, pair))
+            return true;
+    return false;
+}
+
 bool receiver_is_idle(const struct communication *communication,
                       const struct communication_pair *pair)
 {
     if (pair->to.count > 1 || pair_is_to_itself(pair))
         return true;
+    if (pair->from.count == 0 && pair->from.address != NULL)
+        return serves_unmonitored(communication, pair);
     if (!answers(communication, &pair->to))
         return false;
     for (size_t i = 0; i < communication->path_count; i++) {

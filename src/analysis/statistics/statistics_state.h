@@ -13,6 +13,7 @@
 
 #include "analysis/client_requests.h"
 #include "analysis/statistics/coverings.h"
+#include "analysis/statistics/decisions.h"
 #include "analysis/statistics/ended.h"
 #include "analysis/statistics/endpoints.h"
 #include "analysis/statistics/failures.h"
@@ -84,6 +85,7 @@ struct statistics {
     struct shared_memories shared;
     struct intervals intervals;
     struct cgroup_states cgroups;
+    struct decisions decisions;
     struct coverings coverings;
     struct askings askings;
     struct asking_step asking; /* of the current event */

@@ -283,16 +283,16 @@ static int apply(struct applied *applied, size_t at, struct problem *problem)
     case WHATIF_WAIT:
         return change->wait == ELAPSED_NO_CPU
                    ? refuse(problem,
-                            "--wait %s,no_cpu: how long a run had no CPU is not kept in its model; "
-                            "--place gives more CPUs",
+                            "--wait %s,no_cpu can be judged of requests only; of a run, --place "
+                            "gives more CPUs",
                             change)
                    : 0;
     case WHATIF_REPLICAS:
     case WHATIF_KEEP:
     case WHATIF_MERGE:
         return refuse(problem,
-                      "no request with an answer is in this recording, which a change of "
-                      "workers, connections or questions of %s would concern",
+                      "workers, connections and questions of %s can be judged of requests only, "
+                      "not of the elapsed time of a run",
                       change);
     default:
         return 0;

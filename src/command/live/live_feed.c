@@ -46,7 +46,9 @@ static int open_meter(struct live_feed *feed, struct problem *problem)
     struct recording_options *options = &feed->recording_options;
 
     *options = (struct recording_options){
-        .store = STORE_NONE,
+        .store = feed->options.stored != NULL ? STORE_NEWEST : STORE_NONE,
+        .trace = feed->options.stored,
+        .max_size = feed->options.max_size,
         .meter = {.wish = WISH_KERNEL,
                   .options = {.flags = METER_ALL_FLAGS & ~METER_FLAG_PC,
                               .kinds = feed->options.kinds}},
@@ -69,6 +71,11 @@ static int open_meter(struct live_feed *feed, struct problem *problem)
     recording_begin(&feed->recording);
     feed->due = clock_now(CLOCK_MONOTONIC) + FIRST_SOON;
     return 0;
+}
+
+int live_feed_add(struct live_feed *feed, const struct record_header *record)
+{
+    return feed->recording.active ? recording_add(&feed->recording, record) : 0;
 }
 
 static void close_meter(struct live_feed *feed)

@@ -32,6 +32,9 @@ struct live_feed_options {
     const char *job; /* only MACHINE.JOB and MACHINE.JOB.N; NULL: all in the folder */
     int stop;        /* descriptor that is readable when opening is to end; -1: none */
     struct acquiring acquiring;
+    const char *
+        stored; /* the processes' trace of the newest records, to be made; NULL: nothing is stored ... */
+    uint64_t max_size; /* ... bytes, at most */
     /* says what cannot be seen; NULL: nothing is said */
     void (*say)(const char *line, void *context);
     void *say_context;
@@ -103,6 +106,9 @@ bool live_feed_is_current(const struct live_feed *feed);
 
 /* Whether it meters processes. */
 bool live_feed_records(const struct live_feed *feed);
+
+/* Adds a record to those of the processes that it meters (recording_add). */
+int live_feed_add(struct live_feed *feed, const struct record_header *record);
 
 /* Nothing stays attached to any process. */
 void live_feed_close(struct live_feed *feed);

@@ -286,6 +286,8 @@ void top_screen_draw(struct top_screen *screen)
         draw_strips(screen, width);
     else
         draw_rows(screen, snapshot, before, width);
+    if (top_mark(snapshot, width, line))
+        put(LINES - 2, line, A_BOLD, width);
     draw_lowest(screen, LINES - 1, width);
     refresh();
 }

@@ -467,6 +467,22 @@ void top_costs(const struct live_snapshot *snapshot, bool records, size_t width,
         add_machine(&line, &snapshot->machines[i]);
 }
 
+#define MARK_STAYS 10000000000u /* ns */
+
+bool top_mark(const struct live_snapshot *snapshot, size_t width, char text[TOP_LINE_SIZE])
+{
+    struct line line = line_begin(text, width);
+    char decision[DECISION_LINE_SIZE];
+
+    if (snapshot->decision.record.outcome == 0 ||
+        snapshot->time > snapshot->decision.time + MARK_STAYS)
+        return false;
+    show_decision(&snapshot->decision.record, decision);
+    add(&line, "dpm steer: ");
+    add(&line, decision);
+    return true;
+}
+
 void top_details(const struct live_snapshot *snapshot, const struct live_row *row, size_t width,
                  char text[TOP_LINE_SIZE])
 {

@@ -80,6 +80,9 @@ void top_head(const struct live_snapshot *snapshot, const char *subject, const c
 void top_costs(const struct live_snapshot *snapshot, bool records, size_t width,
                char line[TOP_LINE_SIZE]);
 
+/* The latest decision of dpm steer. false: there is none, or it was long ago. */
+bool top_mark(const struct live_snapshot *snapshot, size_t width, char line[TOP_LINE_SIZE]);
+
 /* All that the threads of a row waited for in the interval. */
 void top_details(const struct live_snapshot *snapshot, const struct live_row *row, size_t width,
                  char line[TOP_LINE_SIZE]);

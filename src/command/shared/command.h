@@ -12,6 +12,7 @@
 #ifndef DPM_COMMAND_H
 #define DPM_COMMAND_H
 
+#include "base/amounts.h"
 #include "base/base.h"
 
 #include "event/event.h"
@@ -138,13 +139,6 @@ int command_flush_output(struct problem *problem);
  * or a write error. */
 int command_write_file(const char *name, int (*write)(const void *what, FILE *file),
                        const void *what, struct problem *problem);
-
-/* Parses a size in bytes: "65536", "64K", "500M", "4G" (powers of 1024; lower case, too). Returns 0, -EINVAL for bad
- * syntax, or -ERANGE. */
-int parse_size(const char *text, uint64_t *ret_size);
-
-/* Parses a time: "10", "10s", "500ms", "2.5m", "1h". Returns 0, -EINVAL for bad syntax, or -ERANGE. */
-int parse_duration(const char *text, uint64_t *ret_ns);
 
 /* Prints on standard error, one line each, which recordings are incomplete and how many records were lost. Every
  * command calls it after reading a source to its end and flushing its output. `names` has a name for each origin. */

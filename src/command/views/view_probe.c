@@ -18,7 +18,8 @@ int view_process(const char *text, pid_t *ret_pid)
     unsigned long number = strtoul(text, &end, 10);
     if (text[0] < '0' || text[0] > '9' || *end != '\0' || errno != 0 || number == 0 ||
         number > INT_MAX)
-        return command_usage_error("view", "'%s': give the id of a process", text);
+        return command_usage_error(
+            "view", "'%s': give the id of a process, or for sense the path of a program", text);
     *ret_pid = (pid_t)number;
     return -1;
 }

@@ -10,6 +10,7 @@ struct view_probe_options {
     uint64_t count;   /* sense: end after so many records; 0: no limit */
     const char *when; /* sense: a predicate of the view language; NULL: none */
     bool changes;     /* sense: only what has changed */
+    pid_t under;      /* sense: only in this process and what descends from it; 0: in all */
     bool json;
 };
 
@@ -17,9 +18,9 @@ struct view_probe_options {
 int view_probe(const char *pid, char *const *expressions, size_t count,
                const struct view_probe_options *options);
 
-/* Prints the values of expressions each time that a process reaches a place, until it ends or a signal comes. Returns
- * the exit status. `place` "-": the first expression is a variable, each of whose changes counts. */
-int view_sense(const char *pid, const char *place, char *const *expressions, size_t count,
+/* Prints the values of expressions each time that a process reaches a place, until it ends or a signal comes; `of`: its id,
+ * or with a '/' a program's file: then each process that executes it. Returns the exit status. `place` "-": the first expression is a variable, each of whose changes counts. */
+int view_sense(const char *of, const char *place, char *const *expressions, size_t count,
                const struct view_probe_options *options);
 
 /* Parses a process id. Returns -1 on success; else prints an error and returns the exit status. */

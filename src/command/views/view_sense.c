@@ -2,6 +2,7 @@
 /* view_sense.c: `dpm view sense`: values of a running process, each time that it reaches a place. See dpm-view(1). */
 #include "command/views/view_probe.h"
 
+#include "base/process.h"
 #include "sensor/sensor.h"
 
 #include <errno.h>
@@ -23,6 +24,7 @@ struct sensing {
     struct view_file *file; /* --when, as a view */
     struct view_conditions conditions;
     int signals;
+    int under; /* pidfd of --under; -1: none */
     uint64_t begun, printed;
 };
 
@@ -75,8 +77,13 @@ static void print_record(const struct sensing *sensing, const struct sensor_reco
 {
     char text[SENSOR_TEXT_SIZE * 4 + 3];
 
+    bool by_file = sensor_program_pid(sensing->program) == 0;
+
     if (sensing->options->json) {
-        printf("{\"time\": %" PRIu64 ", \"tid\": %d, \"values\": [", record->time, record->tid);
+        printf("{\"time\": %" PRIu64, record->time);
+        if (by_file)
+            printf(", \"pid\": %d", record->pid);
+        printf(", \"tid\": %d, \"values\": [", record->tid);
         for (uint32_t i = 0; i < record->value_count; i++) {
             printf("%s", i > 0 ? ", " : "");
             view_print_json_value(&record->values[i]);
@@ -85,6 +92,8 @@ static void print_record(const struct sensing *sensing, const struct sensor_reco
         return;
     }
     printf("%12.6f s ", (double)(record->time - sensing->begun) / 1e9);
+    if (by_file)
+        printf(" [%d]", record->pid);
     for (uint32_t i = 0; i < record->value_count; i++) {
         sensor_value_text(&record->values[i], text, sizeof(text));
         printf(" %s: %s", sensing->expressions[i], text);
@@ -121,12 +130,13 @@ static int print_until_end(struct sensing *sensing, struct problem *problem)
 
     while (result == 0) {
         struct pollfd ready[] = {{.fd = sensors_descriptor(sensing->sensors), .events = POLLIN},
-                                 {.fd = sensing->signals, .events = POLLIN}};
+                                 {.fd = sensing->signals, .events = POLLIN},
+                                 {.fd = sensing->under, .events = POLLIN}};
         /* now and then: whether the process executes another program */
-        if (poll(ready, 2, 500) < 0 && errno != EINTR)
+        if (poll(ready, 3, 500) < 0 && errno != EINTR)
             return problem_set(problem, -errno, "poll: %s", strerror(errno));
         result = print_records(sensing, problem);
-        if (result == 0 && ready[1].revents != 0)
+        if (result == 0 && (ready[1].revents != 0 || ready[2].revents != 0))
             result = 1;
     }
     return result < 0 ? result : 0;
@@ -141,6 +151,13 @@ static void note_counts(const struct sensing *sensing)
     command_say("%" PRIu64 " times at the place: %" PRIu64 " printed, %" PRIu64
                 " refused by --when, %" PRIu64 " unchanged, %" PRIu64 " lost",
                 counts.hits, sensing->printed, counts.refused, counts.unchanged, counts.lost);
+    if (counts.foreign > 0 && sensor_program_pid(sensing->program) == 0)
+        command_say("%" PRIu64 " times in processes that do not count: they execute another "
+                    "program%s",
+                    counts.foreign, sensing->under < 0 ? "" : ", or do not descend from --under");
+    if (sensors_not_followed(sensing->sensors) > 0)
+        command_say("%" PRIu64 " processes could not be followed: there were too many",
+                    sensors_not_followed(sensing->sensors));
 }
 
 /* ---- all ---- */
@@ -156,14 +173,32 @@ static int watch_signals(void)
     return signalfd(-1, &signals, SFD_CLOEXEC);
 }
 
-static int sense(struct sensing *sensing, pid_t pid, const char *place, struct problem *problem)
+/* --under */
+static int follow(struct sensing *sensing, struct problem *problem)
+{
+    pid_t pid = sensing->options->under;
+
+    if (pid == 0)
+        return 0;
+    sensing->under = process_open(pid);
+    return sensing->under < 0 ? problem_set(problem, sensing->under, "--under: process %d: %s", pid,
+                                            sensing->under == -ESRCH ? "there is no such process"
+                                                                     : strerror(-sensing->under))
+                              : sensors_follow(sensing->sensors, pid, problem);
+}
+
+/* `file`: NULL: the process. */
+static int sense(struct sensing *sensing, pid_t pid, const char *file, const char *place,
+                 struct problem *problem)
 {
     struct sensor_wish wish = {.place = strcmp(place, "-") == 0 ? NULL : place,
                                .values = (const char *const *)sensing->expressions,
                                .value_count = sensing->count,
                                .changes_only = sensing->options->changes,
-                               .notify = true};
-    int result = sensor_program_open(pid, &sensing->program, problem);
+                               .notify = true,
+                               .family = sensing->options->under != 0};
+    int result = file == NULL ? sensor_program_open(pid, &sensing->program, problem)
+                              : sensor_program_open_file(file, &sensing->program, problem);
 
     wish.program = sensing->program;
     if (result == 0)
@@ -172,36 +207,50 @@ static int sense(struct sensing *sensing, pid_t pid, const char *place, struct p
         result = sensor_add(sensing->sensors, &wish, &sensing->sensor, problem);
     if (result == 0 && sensing->options->when != NULL)
         result = set_condition(sensing, problem);
+    if (result == 0)
+        result = follow(sensing, problem);
     sensing->signals = watch_signals();
     sensing->begun = clock_now(CLOCK_MONOTONIC);
     if (result == 0)
         result = sensor_switch(sensing->sensor, true, problem);
     if (result < 0)
         return result;
-    command_say("process %d: the sensor is on", pid);
+    if (file == NULL)
+        command_say("process %d: the sensor is on", pid);
+    else
+        command_say("%s: the sensor is on", file);
     result = print_until_end(sensing, problem);
     sensor_switch(sensing->sensor, false, NULL);
     note_counts(sensing);
     return result;
 }
 
-int view_sense(const char *pid, const char *place, char *const *expressions, size_t count,
+int view_sense(const char *of, const char *place, char *const *expressions, size_t count,
                const struct view_probe_options *options)
 {
     struct sensing sensing = {
-        .expressions = expressions, .count = count, .options = options, .signals = -1};
+        .expressions = expressions, .count = count, .options = options, .signals = -1, .under = -1};
     struct problem problem = {""};
-    pid_t process;
-    int status = view_process(pid, &process);
+    const char *file = strchr(of, '/') != NULL ? of : NULL;
+    pid_t process = 0;
+    int status = file == NULL ? view_process(of, &process) : -1;
 
+    if (status < 0 && file == NULL && options->under != 0)
+        status = command_usage_error("view",
+                                     "--under chooses among the processes of a program: "
+                                     "give its path, as in /proc/%d/exe",
+                                     process);
     if (status < 0)
-        status = sense(&sensing, process, place, &problem) < 0 ? command_error("%s", problem.text)
-                                                               : EXIT_SUCCESS;
+        status = sense(&sensing, process, file, place, &problem) < 0
+                     ? command_error("%s", problem.text)
+                     : EXIT_SUCCESS;
     sensors_close(sensing.sensors);
     sensor_program_close(sensing.program);
     view_conditions_done(&sensing.conditions);
     view_file_free(sensing.file);
     if (sensing.signals >= 0)
         close(sensing.signals);
+    if (sensing.under >= 0)
+        close(sensing.under);
     return status;
 }

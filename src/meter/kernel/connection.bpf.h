@@ -63,16 +63,18 @@ static __always_inline void connection_facts(struct socket_facts *facts, struct 
 static __always_inline bool make_path_of_outcome(struct path *path, struct sock *sk, bool failed)
 {
     struct socket_facts facts;
-    uint32_t number = new_path_number(PATH_TCP), given = number;
+    uint32_t number, given;
+    bool made;
 
     connection_facts(&facts, sk);
+    number = given = made_or_new_number(&facts, &made);
     if (!failed && facts.inode != 0)
         number = claim_inode(facts.inode, given, false);
     if (!write_path(path, &facts, NULL, 0, number))
         return false;
     if (!failed && facts.inode != 0)
         find_by_inode(path);
-    return number != given;
+    return made || number != given;
 }
 
 /* Whether a failure without an error happens in the connect() of the stream, which then returns it: for example, no
@@ -188,6 +190,7 @@ static __always_inline void begin_listening(struct stream *stream, struct sock *
     struct message *message = &stream->scratch.beginning;
     struct socket_facts facts;
     struct path *listener;
+    bool made;
 
     if (silent(stream) || !wants(stream, FLAGS_OF_CONNECTION) || is_part_of_mptcp(sk))
         return;
@@ -198,7 +201,7 @@ static __always_inline void begin_listening(struct stream *stream, struct sock *
     }
     listener->role = PATH_ROLE_LISTENS;
     connection_facts(&facts, sk);
-    if (!write_path(listener, &facts, NULL, 0, new_path_number(PATH_TCP)))
+    if (!write_path(listener, &facts, NULL, 0, made_or_new_number(&facts, &made)) || made)
         return;
     *message = (struct message){.path = listener->number};
     write_message(stream, EVENT_CREATEPATH, message);
@@ -459,17 +462,20 @@ static __always_inline void fill_tried_name(struct path_record *record, uint64_t
 
 /* PATH with the address in user memory that the current task has passed to connect(). Returns its number; 0: it was
  * lost. */
-static __noinline uint32_t write_tried(struct sock *sk, uint64_t inode, uint64_t address,
-                                       uint32_t length)
+static __noinline uint32_t write_tried(struct stream *stream, struct sock *sk, uint64_t inode,
+                                       uint64_t address, uint32_t length)
 {
     struct path_record *record = bpf_ringbuf_reserve(&control_ring, sizeof(struct path_record), 0);
-    uint32_t kind = kind_at(sk), number = new_path_number(kind);
+    uint32_t kind = kind_at(sk), number;
     uint16_t family = 0;
+    bool made;
 
     if (record == NULL) {
         count_lost(NULL, RING_CONTROL);
         return 0;
     }
+    stream->scratch.facts = (struct socket_facts){.sk = sk, .inode = inode, .kind = kind};
+    number = made_or_new_number(&stream->scratch.facts, &made);
     bpf_probe_read_user(&family, sizeof(family), (void *)address);
     __builtin_memset(record, 0, sizeof(*record));
     record->header.time = bpf_ktime_get_ns();
@@ -520,7 +526,7 @@ __noinline int connect_failed(struct stream *stream, uint32_t error)
         note_failure(cookie, FAILURE_TOLD);
     inode = MEMBER(struct file, file, f_inode);
     outcome.path =
-        write_tried(sk, MEMBER(struct inode, inode, i_ino), registers->si, registers->dx);
+        write_tried(stream, sk, MEMBER(struct inode, inode, i_ino), registers->si, registers->dx);
     if (outcome.path == 0)
         return 0;
     outcome.pc = stream_pc(stream, task);

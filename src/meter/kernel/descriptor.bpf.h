@@ -114,9 +114,10 @@ static __noinline uint32_t make_path_at(struct stream *stream, struct sock *sk, 
     struct scratch *scratch = &stream->scratch;
     struct message *message = &scratch->beginning;
     uint32_t number;
+    bool made;
 
     fill_facts_at(scratch, sk, inode);
-    *message = (struct message){.path = new_path_number(scratch->facts.kind)};
+    *message = (struct message){.path = made_or_new_number(&scratch->facts, &made)};
     number = claim_inode(inode, message->path, true);
     if (number != message->path)
         return number; /* another stream was quicker */
@@ -124,7 +125,8 @@ static __noinline uint32_t make_path_at(struct stream *stream, struct sock *sk, 
         bpf_map_delete_elem(&path_of_inode, &inode);
         return 0;
     }
-    write_message(stream, EVENT_CREATEPATH, message);
+    if (!made)
+        write_message(stream, EVENT_CREATEPATH, message);
     return number;
 }
 

@@ -20,6 +20,7 @@
  *                        by io_submit), or on a message queue (mq_call.bpf.h, mq.bpf.h)
  *      file.bpf.h        READ and WRITE
  *      queue.bpf.h       MESSAGEQUEUED
+ *      made_call.bpf.h   sockets made (made.bpf.h: and not used yet)
  *      connection.bpf.h  TCP connections made, refused, accepted, closed; listeners (outcome.bpf.h: how a connect()
  *                        ended)
  *      cpu_wait.bpf.h    SCHEDULE: how long a stream has waited for a CPU

@@ -18,233 +18,8 @@
 #ifndef DPM_MPI_BPF_H
 #define DPM_MPI_BPF_H
 
-#include "meter/kernel/mpi_communicator.bpf.h"
-
-/* ---- paths ---- */
-
-static __always_inline uint64_t mpi_cookie(const struct mpi_process *process,
-                                           const struct mpi_path_key *key, uint32_t from,
-                                           uint32_t to)
-{
-    uint64_t job = key->communicator == 0 ? process->job : mpi_mix(process->job, key->communicator);
-
-    return mpi_mix(mpi_mix(mpi_mix(job, from), to), (uint32_t)key->tag) >> 1 | 1;
-}
-
-/* The path with a rank; NULL: no memory (counted). */
-static __noinline struct mpi_path *mpi_path_with(struct mpi_path_key *key)
-{
-    struct mpi_path *path = bpf_map_lookup_elem(&mpi_paths, key);
-
-    if (path == NULL) {
-        struct mpi_path fresh = {};
-        bpf_map_update_elem(&mpi_paths, key, &fresh, BPF_NOEXIST);
-        path = bpf_map_lookup_elem(&mpi_paths, key);
-    }
-    if (path == NULL)
-        __sync_fetch_and_add(&lost_paths, 1);
-    return path;
-}
-
-/* Its number. If it is new, it is recorded. 0: the ring is full. */
-__noinline uint32_t mpi_path_number(struct stream *stream, struct mpi_path *path,
-                                    const struct mpi_process *process,
-                                    const struct mpi_path_key *key)
-{
-    struct path_record *record;
-    uint32_t number;
-
-    if (stream == NULL || path == NULL || process == NULL || key == NULL)
-        return 0;
-    if (path->number != 0)
-        return path->number;
-    record = claim_path(&path->number, PATH_MPI);
-    if (record == NULL)
-        return path->number;
-    number = record->path;
-    record->header.flags = RECORD_NO_STREAM;
-    record->kind = PATH_MPI;
-    record->cookie = mpi_cookie(process, key, key->rank, key->peer);
-    record->peer = mpi_cookie(process, key, key->peer, key->rank);
-    *(uint32_t *)record->local = key->rank;
-    *(uint32_t *)record->remote = key->peer;
-    *(int32_t *)(record->local + 4) = key->tag;
-    *(uint64_t *)(record->local + 8) = key->communicator;
-    submit(record);
-    stream->scratch.beginning = (struct message){.path = number};
-    write_message(stream, EVENT_CREATEPATH, &stream->scratch.beginning);
-    return number;
-}
-
-/* ---- records ---- */
-
-static __always_inline uint32_t doubt_of_mpi(void)
-{
-    struct mpi_key key = mpi_key_of(bpf_get_current_task_btf());
-    const struct mpi_process *process = bpf_map_lookup_elem(&mpi_processes, &key);
-
-    return process == NULL || process->doubtful ? RECORD_OLDER : 0;
-}
-
-/* If two threads take numbers of a path, MPI may take their messages in the other order. `last`: the thread that took the last one. */
-static __always_inline void note_thread_of_path(struct mpi_process *process, uint32_t *last)
-{
-    uint32_t thread = (uint32_t)bpf_get_current_pid_tgid();
-
-    if (*last != 0 && *last != thread)
-        process->doubtful = 1;
-    *last = thread;
-}
-
-static __always_inline void tell_mpi(struct stream *stream, uint32_t id, uint32_t path,
-                                     uint32_t number, uint32_t bytes, uint64_t begin)
-{
-    struct message *message = &stream->scratch.message;
-
-    if (path == 0 && id != EVENT_RECEIVECALL) {
-        lose_message(stream, id, METER_MPI);
-        return;
-    }
-    *message = (struct message){.path = path, .offset = number, .bytes = bytes, .begin = begin};
-    message->flags = doubt_of_mpi();
-    if (id == EVENT_RECEIVECALL && path == 0)
-        message->offset = MPI_ANY_CALL | LIMIT_NONE << 16;
-    write_message(stream, id, message);
-}
-
-static __always_inline void tell_mpi_waits(struct stream *stream, struct mpi_call *call,
-                                           uint32_t path)
-{
-    tell_mpi(stream, EVENT_RECEIVECALL, path, 0, 0, 0);
-    call->awaits = 1;
-    call->begin = bpf_ktime_get_ns();
-    call->proc_time = time_used(bpf_get_current_task_btf(), call->begin) & PROC_TIME_MASK;
-}
-
-/* Counts a message to a rank, and records it. */
-static __noinline int mpi_send(struct stream *stream, struct mpi_process *process,
-                               struct mpi_path_key *key, struct mpi_call *call)
-{
-    struct mpi_path *path;
-
-    if (stream == NULL || process == NULL || key == NULL || call == NULL)
-        return 0;
-    if (key->peer >= MPI_MOST_RANK)
-        return 0; /* MPI_PROC_NULL */
-    path = mpi_path_with(key);
-    if (path == NULL)
-        return 0;
-    note_thread_of_path(process, &path->sender);
-    call->send_number = __sync_fetch_and_add(&path->sent, 1);
-    call->send_path = mpi_path_number(stream, path, process, key);
-    return 1;
-}
-
-/* Posts a receive: if its source and tag are known, it is the next one on its path. */
-static __always_inline int mpi_post(struct stream *stream, struct mpi_process *process,
-                                    struct mpi_path_key *key, struct mpi_receive *receive)
-{
-    struct mpi_path *path;
-
-    if (stream == NULL || process == NULL || key == NULL || receive == NULL)
-        return 0;
-    if (receive->source < 0 || receive->tag < 0)
-        return 0;
-    key->communicator = receive->communicator;
-    key->rank = receive->rank;
-    key->peer = receive->source;
-    key->tag = receive->tag;
-    path = mpi_path_with(key);
-    if (path == NULL)
-        return 0;
-    note_thread_of_path(process, &path->receiver);
-    receive->number = __sync_fetch_and_add(&path->received, 1);
-    receive->path = mpi_path_number(stream, path, process, key);
-    return 1;
-}
-
-/* The call's receive has ended. `status`: its address; 0: none. */
-static __always_inline int mpi_received(struct stream *stream, struct mpi_process *process,
-                                        struct mpi_path_key *key, struct mpi_call *call,
-                                        uint64_t status)
-{
-    struct mpi_receive *receive;
-    int32_t words[6] = {};
-    uint32_t mpich;
-
-    if (stream == NULL || process == NULL || key == NULL || call == NULL)
-        return 0;
-    receive = &call->receive;
-    mpich = call->mpich;
-    if (status != 0 && bpf_probe_read_user(words, MPI_STATUS_SIZE_MPICH, (void *)status) == 0) {
-        uint64_t bytes = 0;
-        if (mpich)
-            bytes = (uint32_t)words[0];
-        else
-            bpf_probe_read_user(&bytes, sizeof(bytes), (void *)(status + 16));
-        if (receive->path == 0) {
-            receive->source = words[mpich ? 2 : 0];
-            receive->tag = words[mpich ? 3 : 1];
-        }
-        if (bytes <= receive->bytes || receive->bytes == 0)
-            receive->bytes = bytes;
-    }
-    if (receive->path == 0)
-        mpi_post(stream, process, key, receive);
-    if (receive->path == 0) {
-        __sync_fetch_and_add(&mpi_unknown_sources, 1);
-        process->doubtful = 1;
-        return 0;
-    }
-    call->awaits = 0;
-    tell_mpi(stream, EVENT_RECEIVE, receive->path, receive->number, receive->bytes, 0);
-    return 0;
-}
-
-/* SENDCALL of a send that has ended, as of its beginning: it spun until the receiver took the message. */
-static __noinline int mpi_send_waited(struct stream *stream, const struct mpi_call *call)
-{
-    struct record *record;
-
-    if (stream == NULL || call == NULL || silent(stream) ||
-        !tells_of_kind(stream, EVENT_SENDCALL, METER_MPI))
-        return 0;
-    record = begin_record(stream, NULL, RING_DATA, sizeof(*record), EVENT_SENDCALL, 0);
-    if (record == NULL)
-        return 0;
-    record->header.proc_time_and_pc &= ~PROC_TIME_MASK;
-    record->header.proc_time_and_pc |= call->proc_time;
-    record->message.path = call->send_path;
-    record->message.offset = call->send_number;
-    record->message.bytes = 0;
-    set_span(record, call->begin);
-    submit(record);
-    return 0;
-}
-
-/* BLOCK: it waited for other processes, in a function without messages that are recorded; and how long it spun there. */
-static __noinline int mpi_has_blocked(struct stream *stream, const struct mpi_call *call,
-                                      uint32_t function)
-{
-    uint64_t now = bpf_ktime_get_ns(), spun;
-    struct record *record;
-    uint32_t object;
-
-    if (stream == NULL || call == NULL || !tells(stream, EVENT_BLOCK) || silent(stream))
-        return 0;
-    stream->scratch.object = (struct object_key){.identity = function, .kind = WAIT_ON_MPI};
-    object = object_number(stream, 0);
-    record = begin_record(stream, NULL, RING_DATA, sizeof(*record), EVENT_BLOCK, 0);
-    if (record == NULL)
-        return 0;
-    spun = proc_time_used(call->proc_time, record_proc_time(&record->header)) / 1000;
-    record->block.system_call = MPI_ANY_CALL;
-    record->block.state = block_state_of_spinning(spun);
-    record->block.duration_and_object = ((now - call->begin) & BLOCK_LONGEST) | (uint64_t)object
-                                                                                    << 48;
-    submit(record);
-    return 0;
-}
+#include "meter/kernel/mpi_collective.bpf.h"
+#include "meter/kernel/mpi_repeated.bpf.h"
 
 /* ---- a process ends ---- */
 
@@ -271,25 +46,6 @@ static __noinline int end_mpi_paths(const struct mpi_call *call)
 }
 
 /* ---- the entry of a call ---- */
-
-static __always_inline uint64_t on_stack(const struct pt_regs *registers, uint32_t index)
-{
-    uint64_t value = 0;
-
-    bpf_probe_read_user(&value, sizeof(value), (void *)(registers->sp + 8 + 8 * index));
-    return value;
-}
-
-static __always_inline uint64_t status_at(uint64_t address, uint32_t mpich)
-{
-    return address <= mpich ? 0 : address; /* MPI_STATUS_IGNORE is 0, or 1 */
-}
-
-/* MPI_PROC_NULL: nothing is received. */
-static __always_inline bool is_nobody(int32_t source, uint32_t mpich)
-{
-    return source == (mpich ? -1 : -2);
-}
 
 static __always_inline void enter_send(struct stream *stream, struct mpi_process *process,
                                        struct mpi_path_key *key, struct mpi_call *call,
@@ -320,17 +76,6 @@ struct request_look {
     uint32_t path; /* of the last receive; 0: not known */
 };
 
-static __always_inline uint64_t read_request(const struct mpi_call *call, uint32_t index)
-{
-    uint64_t request = 0;
-
-    if (call->mpich)
-        bpf_probe_read_user(&request, 4, (void *)(call->request + index * 4));
-    else
-        bpf_probe_read_user(&request, 8, (void *)(call->request + index * 8));
-    return request;
-}
-
 static long look_at_request(uint32_t index, struct request_look *look)
 {
     struct mpi_call *call = look->call;
@@ -340,7 +85,7 @@ static long look_at_request(uint32_t index, struct request_look *look)
         return 1;
     look->key.request = call->requests[index] = read_request(call, index);
     receive = bpf_map_lookup_elem(&mpi_requests, &look->key);
-    if (receive == NULL)
+    if (receive == NULL || !is_awaited(receive))
         return 0;
     look->receives++;
     look->path = receive->path;
@@ -377,11 +122,13 @@ static __always_inline void take_requests(struct mpi_call *call, const struct pt
     call->count = 1;
     call->request = first;
     call->statuses = 0;
+    call->flag = call->indices = call->outcount = 0;
     switch (call->function) {
     case MPI_WAIT:
         call->status = second;
         return;
     case MPI_TEST:
+        call->flag = second;
         call->status = third;
         return;
     }
@@ -393,30 +140,39 @@ static __always_inline void take_requests(struct mpi_call *call, const struct pt
         call->statuses = 1;
         return;
     case MPI_TESTALL:
+        call->flag = third;
         call->status = fourth;
         call->statuses = 1;
         return;
     case MPI_WAITANY:
+        call->indices = third;
         call->status = fourth;
         return;
     case MPI_TESTANY:
+        call->indices = third;
+        call->flag = fourth;
         call->status = fifth;
         return;
     default:
+        call->outcount = third;
+        call->indices = fourth;
         call->status = fifth;
-        call->statuses = 2;
+        call->statuses = 1;
     }
 }
 
 static __always_inline bool has_communicator(uint32_t function)
 {
     return function == MPI_SEND || function == MPI_ISEND || function == MPI_RECV ||
-           function == MPI_IRECV || function == MPI_SENDRECV;
+           function == MPI_IRECV || function == MPI_SENDRECV || function == MPI_SENDRECV_REPLACE ||
+           function == MPI_SEND_INIT || function == MPI_RECV_INIT || function == MPI_MPROBE ||
+           function == MPI_IMPROBE;
 }
 
 static __always_inline bool makes_request(uint32_t function)
 {
-    return function == MPI_ISEND || function == MPI_IRECV;
+    return function == MPI_ISEND || function == MPI_IRECV || function == MPI_SEND_INIT ||
+           function == MPI_RECV_INIT;
 }
 
 /* A call whose message is not recorded. Its request has to be known not to be one of a receive. */
@@ -438,6 +194,35 @@ static __always_inline void enter_messages(struct stream *stream, struct mpi_pro
     case MPI_ISEND:
         enter_send(stream, process, key, call, registers);
         return;
+    case MPI_SEND_INIT:
+        call->receive = (struct mpi_receive){.source = (int32_t)registers->cx,
+                                             .tag = (int32_t)registers->r8,
+                                             .rank = key->rank,
+                                             .communicator = key->communicator,
+                                             .how = MPI_PERSISTENT | MPI_SENDS};
+        call->receive.bytes = mpi_bytes(registers->si, registers->dx, call->mpich);
+        return;
+    case MPI_RECV_INIT:
+        if (begin_receive(call, key, registers->cx, registers->r8, registers->si, registers->dx))
+            receive->how = MPI_PERSISTENT;
+        else
+            pass_over(call);
+        return;
+    case MPI_MPROBE:
+    case MPI_IMPROBE:
+        begin_probe(call, key, registers);
+        return;
+    case MPI_SENDRECV_REPLACE:
+        call->status = status_at(on_stack(registers, 2), call->mpich);
+        enter_send(stream, process, key, call, registers);
+        if (call->send_path != 0)
+            tell_mpi(stream, EVENT_SEND, call->send_path, call->send_number, call->send_bytes, 0);
+        if (!begin_receive(call, key, registers->r9, on_stack(registers, 0), registers->si,
+                           registers->dx)) {
+            call->function = MPI_NO_FUNCTION;
+            return;
+        }
+        break;
     case MPI_SENDRECV:
         call->status = status_at(on_stack(registers, 5), call->mpich);
         enter_send(stream, process, key, call, registers);
@@ -494,7 +279,7 @@ int mpi_begins(struct pt_regs *registers)
     call->awaits = 0;
     call->passed_over = 0;
     if (call->function >= MPI_WAITING_FIRST)
-        return 0;
+        return collective_begins(stream, process, call, registers);
     if (call->function == MPI_FINALIZE) {
         call->function = MPI_NO_FUNCTION;
         end_mpi_paths(call);
@@ -510,6 +295,10 @@ int mpi_begins(struct pt_regs *registers)
     }
     if (call->function == MPI_SENDRECV)
         communicator = on_stack(registers, 4);
+    if (call->function == MPI_SENDRECV_REPLACE)
+        communicator = on_stack(registers, 1);
+    if (call->function == MPI_MPROBE || call->function == MPI_IMPROBE)
+        communicator = registers->dx;
     if (makes_request(call->function))
         call->request = on_stack(registers, 0);
     call->communicator.handle = mpi_handle(communicator, call->mpich);
@@ -532,33 +321,59 @@ struct ended_look {
     struct mpi_process *process;
     struct mpi_call *call;
     struct mpi_request_key key;
-    uint32_t ended; /* requests so far */
+    uint32_t most; /* that have ended, of those in `indices` */
     uint32_t unused;
 };
 
-/* A request that has ended was replaced by MPI_REQUEST_NULL. */
-static long look_whether_ended(uint32_t index, struct ended_look *look)
+static __always_inline int32_t int_at(uint64_t address)
+{
+    int32_t value = 0;
+
+    bpf_probe_read_user(&value, sizeof(value), (void *)address);
+    return value;
+}
+
+/* The call says which requests have ended: all, or those with these indices. */
+static long take_ended(uint32_t index, struct ended_look *look)
 {
     struct mpi_call *call = look->call;
     struct mpi_receive *receive;
-    uint64_t status, size = call->mpich ? MPI_STATUS_SIZE_MPICH : MPI_STATUS_SIZE_OPEN;
+    uint32_t which = index;
+    uint64_t status;
 
-    if (index >= MPI_MOST_REQUESTS || index >= call->count)
+    if (index >= look->most)
         return 1;
-    if (read_request(call, index) == call->requests[index])
+    if (call->indices != 0)
+        which = int_at(call->indices + 4 * index);
+    if (which >= MPI_MOST_REQUESTS || which >= call->count)
         return 0;
     status = call->status;
     if (status != 0 && call->statuses != 0)
-        status += size * (call->statuses == 1 ? index : look->ended);
-    look->ended++;
-    look->key.request = call->requests[index];
+        status += (call->mpich ? MPI_STATUS_SIZE_MPICH : MPI_STATUS_SIZE_OPEN) * index;
+    look->key.request = call->requests[which];
     receive = bpf_map_lookup_elem(&mpi_requests, &look->key);
     if (receive == NULL)
         return 0;
     call->receive = *receive;
-    bpf_map_delete_elem(&mpi_requests, &look->key);
-    mpi_received(look->stream, look->process, &call->path, call, status);
+    receive->how &= ~MPI_ACTIVE;
+    if ((receive->how & MPI_PERSISTENT) == 0)
+        bpf_map_delete_elem(&mpi_requests, &look->key);
+    if (is_awaited(&call->receive))
+        mpi_received(look->stream, look->process, &call->path, call, status);
     return 0;
+}
+
+static __always_inline void take_all_ended(struct ended_look *look)
+{
+    struct mpi_call *call = look->call;
+
+    if (call->flag != 0 && int_at(call->flag) == 0)
+        return;
+    look->most = call->outcount != 0  ? int_at(call->outcount)
+                 : call->indices != 0 ? 1
+                                      : call->count;
+    if (look->most <= MPI_MOST_RANK) /* else MPI_UNDEFINED */
+        bpf_loop(MPI_MOST_REQUESTS, take_ended, look, 0);
 }
 
 /* Not inline, for its stack. */
@@ -608,10 +423,15 @@ static __always_inline int mpi_has_passed(struct stream *stream, struct mpi_call
             mpi_send_waited(stream, call);
         tell_mpi(stream, EVENT_SEND, call->send_path, call->send_number, call->send_bytes,
                  call->begin);
-    } else if (function == MPI_IRECV) {
+    } else if (function == MPI_IRECV || function == MPI_IMRECV || function == MPI_SEND_INIT ||
+               function == MPI_RECV_INIT) {
         leave_irecv(call, &look.key);
-    } else if (!has_communicator(function)) {
-        bpf_loop(MPI_MOST_REQUESTS, look_whether_ended, &look, 0);
+    } else if (function == MPI_MPROBE || function == MPI_IMPROBE) {
+        leave_probe(stream, look.process, call, &look.key);
+    } else if (function == MPI_START || function == MPI_STARTALL) {
+        return 0;
+    } else if (!has_communicator(function) && function != MPI_MRECV) {
+        take_all_ended(&look);
     } else {
         leave_recv(&look);
     }
@@ -661,6 +481,8 @@ int mpi_ends(struct pt_regs *registers)
         mpi_has_failed(task);
     if (call->awaits)
         mpi_has_blocked(stream, call, function);
+    else if (function == MPI_MPROBE && bpf_ktime_get_ns() - call->begin > MPI_WAIT_LEAST)
+        mpi_has_blocked(stream, call, MPI_PROBE);
     return 0;
 }
 

@@ -21,6 +21,8 @@ struct mpi_communicator {
     uint64_t id;    /* the same in all members; 0: MPI_COMM_WORLD */
     uint32_t rank;  /* + 1; 0: not known */
     uint32_t makes; /* communicators that were made of it */
+    uint32_t size;  /* how many ranks it has; 0: not known */
+    uint32_t calls; /* of collective functions */
 };
 
 /* The call of a thread that makes one, or asks for a rank. */
@@ -64,7 +66,7 @@ mpi_communicator_of(struct mpi_process *process, struct mpi_communicator_key *ke
         return NULL;
     known = bpf_map_lookup_elem(&mpi_communicators, key);
     if (known == NULL && is_world(process, key->handle, mpich)) {
-        struct mpi_communicator world = {.rank = process->rank + 1};
+        struct mpi_communicator world = {.rank = process->rank + 1, .size = process->size};
         bpf_map_update_elem(&mpi_communicators, key, &world, BPF_NOEXIST);
         known = bpf_map_lookup_elem(&mpi_communicators, key);
     }
@@ -108,7 +110,7 @@ static __always_inline void note_making(struct mpi_making *making, struct task_s
         making->result = registers->r9;
         making->same = (uint32_t)registers->r8 == 0; /* not reordered */
         break;
-    default: /* MPI_TELLS_RANK */
+    default: /* MPI_TELLS_RANK, MPI_TELLS_SIZE */
         making->result = registers->si;
     }
     making->of = mpi_handle(making->of, making->mpich);
@@ -157,11 +159,21 @@ static __always_inline void take_rank(struct mpi_communicator *of, const struct 
         of->rank = rank + 1;
 }
 
+static __always_inline void take_size(struct mpi_communicator *of, const struct mpi_making *making)
+{
+    uint32_t size = 0;
+
+    if (bpf_probe_read_user(&size, sizeof(size), (void *)making->result) == 0 &&
+        size <= MPI_MOST_RANK)
+        of->size = size;
+}
+
 static __always_inline void take_communicator(struct mpi_communicator *of,
                                               struct mpi_communicator_key *key,
                                               const struct mpi_making *making)
 {
-    struct mpi_communicator made = {.rank = making->same ? of->rank : 0};
+    struct mpi_communicator made = {.rank = making->same ? of->rank : 0,
+                                    .size = making->same ? of->size : 0};
     uint64_t handle = 0;
 
     made.id = mpi_mix(mpi_mix(MPI_FIRST_HASH, of->id), __sync_fetch_and_add(&of->makes, 1));
@@ -200,6 +212,8 @@ int mpi_making_ends(struct pt_regs *registers)
         return 0;
     if (function == MPI_TELLS_RANK)
         take_rank(of, making);
+    else if (function == MPI_TELLS_SIZE)
+        take_size(of, making);
     else
         take_communicator(of, &key, making);
     return 0;

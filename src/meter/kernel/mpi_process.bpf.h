@@ -42,6 +42,8 @@ struct mpi_process {
     uint32_t whole; /* was seen to initialize MPI */
     uint64_t world; /* Open MPI: address of MPI_COMM_WORLD; 0: not seen yet ... */
     uint64_t other; /* ... and of the last other communicator */
+    uint32_t size;  /* of MPI_COMM_WORLD; 0: not known */
+    uint32_t unused;
 };
 
 struct mpi_path_key {
@@ -72,7 +74,7 @@ struct mpi_request_key {
     uint64_t request;
 };
 
-/* A receive that was posted. */
+/* A receive that was posted, or what a persistent request will do. */
 struct mpi_receive {
     int32_t source, tag; /* negative: any */
     uint32_t path;       /* 0: not known yet */
@@ -80,7 +82,12 @@ struct mpi_receive {
     uint32_t bytes; /* at most */
     uint32_t rank;  /* of the process, in this communicator: */
     uint64_t communicator;
+    uint32_t how; /* MPI_PERSISTENT ... */
+    uint32_t unused;
 };
+
+/* A request that may be started many times; and whether it was, and has not ended; and whether it sends to `source`. */
+enum { MPI_PERSISTENT = 1, MPI_ACTIVE = 2, MPI_SENDS = 4 };
 
 /* The call in progress of a thread. */
 struct mpi_call {
@@ -90,7 +97,10 @@ struct mpi_call {
     uint64_t status;   /* address; 0: none */
     uint64_t request;  /* address of the request, or of the first one of an array */
     uint32_t count;    /* of these */
-    uint32_t statuses; /* 1: a status for each request; 2: for each that has ended */
+    uint32_t statuses; /* 1: a status for each request that has ended */
+    uint64_t flag;     /* address of what says whether any has; 0: they have */
+    uint64_t indices;  /* address of which have ended; 0: all ... */
+    uint64_t outcount; /* ... and of how many these are; 0: one */
     struct mpi_receive receive;
     uint32_t send_path, send_number, send_bytes;
     uint32_t awaits;      /* its RECEIVECALL is written, and no RECEIVE yet */
@@ -136,6 +146,16 @@ struct {
 uint32_t mpi_other_communicators; /* messages that are not recorded: in another communicator ... */
 uint32_t mpi_unknown_sources;     /* ... and received from anybody, without a status */
 
+/* ---- arguments ---- */
+
+static __always_inline uint64_t on_stack(const struct pt_regs *registers, uint32_t index)
+{
+    uint64_t value = 0;
+
+    bpf_probe_read_user(&value, sizeof(value), (void *)(registers->sp + 8 + 8 * index));
+    return value;
+}
+
 /* ---- processes ---- */
 
 static __always_inline struct mpi_key mpi_key_of(struct task_struct *task)
@@ -156,6 +176,8 @@ struct environment {
     uint64_t job;
     uint32_t rank;   /* + 1 */
     uint32_t inside; /* of a long variable */
+    uint32_t size;   /* + 1 */
+    uint32_t unused;
     char text[ENVIRONMENT_PIECE];
 };
 
@@ -197,6 +219,10 @@ static long look_at_variable(uint32_t index, struct environment *environment)
             environment->rank = mpi_number(text + 21);
         else if (begins_with(text, "PMI_RANK=", 9) && environment->rank == 0)
             environment->rank = mpi_number(text + 9);
+        else if (begins_with(text, "OMPI_COMM_WORLD_SIZE=", 21))
+            environment->size = mpi_number(text + 21);
+        else if (begins_with(text, "PMI_SIZE=", 9) && environment->size == 0)
+            environment->size = mpi_number(text + 9);
         else if (begins_with(text, "PMIX_NAMESPACE=", 15)) {
             environment->job = 1;
             for (int i = 15; i < ENVIRONMENT_PIECE && text[i] != '\0'; i++)
@@ -240,6 +266,7 @@ static __noinline int look_at_environment(struct mpi_process *process)
     bpf_loop(ENVIRONMENT_MOST, look_at_variable, &environment, 0);
     if (environment.rank != 0) {
         process->rank = environment.rank - 1;
+        process->size = environment.size == 0 ? 0 : environment.size - 1;
         process->job = environment.job != 0 ? environment.job : job_of_hydra();
     }
     process->looked = 1;

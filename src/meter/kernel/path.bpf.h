@@ -9,17 +9,10 @@
 #ifndef DPM_PATH_BPF_H
 #define DPM_PATH_BPF_H
 
+#include "meter/kernel/made.bpf.h"
 #include "meter/kernel/outcome.bpf.h"
 
 #include "meter/shared/socket_kind.h"
-
-/* `sk` may be known only by address. */
-static __always_inline uint64_t inode_of_socket(struct sock *sk)
-{
-    struct socket_alloc *socket = (struct socket_alloc *)BPF_CORE_READ(sk, sk_socket);
-
-    return socket == NULL ? 0 : BPF_CORE_READ(socket, vfs_inode.i_ino);
-}
 
 /* 0: a kind that is not metered. */
 static __always_inline uint8_t kind_of_socket(uint32_t family, uint32_t type, uint32_t protocol)
@@ -132,13 +125,6 @@ static __always_inline void fill_unix(struct path_record *record, struct unix_so
     else if (BPF_CORE_READ(others, refcnt.refs.counter) > 1)
         record->role = PATH_ROLE_CONNECTED;
     /* both are bound and the listener is closed: the role stays unknown */
-}
-
-static __always_inline uint32_t new_path_number(uint32_t kind)
-{
-    uint32_t number = __sync_fetch_and_add(&last_path, 1) + 1;
-
-    return kinds_change ? number << PATH_KIND_BITS | meter_kind_bit(kind) : number;
 }
 
 /* Reserves the PATH record of an end that is used for the first time, with its number, which becomes `*number`. NULL:
@@ -402,7 +388,10 @@ __noinline uint32_t make_path(struct stream *stream, struct path *path,
 
     if (path == NULL || facts == NULL || (stream != NULL && silent(stream)))
         return 0; /* recorded at its next use */
-    given = number = new_path_number(facts->kind);
+    number = take_made(facts);
+    given = 0; /* with a number that it got when it was made, CREATEPATH is not repeated */
+    if (number == 0)
+        given = number = new_path_number(facts->kind);
     if (path->reserved != 0 && facts->kind == PATH_TCP) {
         given = number = path->reserved;
         if (take_accepted(path, facts->cookie, stream == NULL))
@@ -418,7 +407,7 @@ __noinline uint32_t make_path(struct stream *stream, struct path *path,
         flags = (path->start_out | path->start_in) != 0 ? RECORD_OLDER : 0;
     }
     if (facts->connected && facts->inode != 0)
-        number = claim_inode(facts->inode, given, false);
+        number = claim_inode(facts->inode, number, false);
     created = number == given;
     if (stream == NULL)
         number = tell_ahead(path, number);
@@ -427,6 +416,8 @@ __noinline uint32_t make_path(struct stream *stream, struct path *path,
     if (!write_path(path, facts, udp, flags, number)) {
         if (stream == NULL)
             not_told_ahead(path, number);
+        if (given == 0 && path->number != number)
+            end_made(number);
         return path->number;
     }
     /* connected or accepted before recording started? */

@@ -292,7 +292,9 @@ static __always_inline struct path *udp_path(struct stream *stream, struct path 
         return NULL;
     if (path->number != 0) {
         if (is_told_ahead(path) && !silent(stream) && begins_now(path))
-            tell_beginning_now(stream, path, true);
+            tell_beginning_now(stream, path,
+                               (__sync_fetch_and_and(&path->moved, ~PATH_CREATED) & PATH_CREATED) ==
+                                   0);
         return path;
     }
     udp_facts(facts, sk, key);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * sys_exit.bpf.h: the end of every system call of the machine, for what has no hooks of its own: pipes, message queues,
- * and who makes and accepts connections. Calls that change a thread's user are seen here, too.
+ * and which threads make sockets, and make and accept connections. Calls that change a thread's user are seen here, too.
  */
 #ifndef DPM_SYS_EXIT_BPF_H
 #define DPM_SYS_EXIT_BPF_H
 
 #include "meter/kernel/connection.bpf.h"
+#include "meter/kernel/made_call.bpf.h"
 #include "meter/kernel/mq_call.bpf.h"
 #include "meter/kernel/submit_call.bpf.h"
 
@@ -53,6 +54,14 @@ int BPF_PROG(sys_exit, struct pt_regs *registers, int64_t result)
             write_user(stream, task);
         return 0;
     }
+    if (call == CALL_PROCESS_VM_READV || call == CALL_PROCESS_VM_WRITEV) {
+        stream = result <= 0 ? NULL : running_stored_stream(task, has);
+        if (stream != NULL && !silent(stream))
+            __sync_fetch_and_or(&unmetered, 1u << UNMETERED_PROCESS_VM);
+        return 0;
+    }
+    if (makes_sockets(call))
+        return making_call_ended(running_stored_stream(task, has), call, registers, result);
     if (is_connection_call(call))
         return connection_call_ended(task, call, result);
     if ((kinds_in_force & METER_MQ) && is_queue_call(call))

@@ -255,14 +255,23 @@ static void size_maps(struct meter_bpf *kernel, uint32_t kinds)
         struct bpf_map *map;
         uint32_t kinds;
     } sized[] = {
-        {kernel->maps.pairs, METER_UNIX},       {kernel->maps.incoming, METER_UNIX},
-        {kernel->maps.pipes, METER_PIPE},       {kernel->maps.udp_paths, METER_UDP},
-        {kernel->maps.files, METER_FILE},       {kernel->maps.queues, METER_MQ},
-        {kernel->maps.udp_peers, METER_UDP},    {kernel->maps.inbox, METER_UDP},
-        {kernel->maps.accepted, METER_TCP},     {kernel->maps.connectors, METER_TCP},
-        {kernel->maps.outcomes, METER_TCP},     {kernel->maps.path_of_inode, UINT32_MAX},
-        {kernel->maps.mpi_paths, METER_MPI},    {kernel->maps.mpi_processes, METER_MPI},
-        {kernel->maps.mpi_requests, METER_MPI}, {kernel->maps.mpi_communicators, METER_MPI},
+        {kernel->maps.pairs, METER_UNIX},
+        {kernel->maps.incoming, METER_UNIX},
+        {kernel->maps.pipes, METER_PIPE},
+        {kernel->maps.udp_paths, METER_UDP},
+        {kernel->maps.files, METER_FILE},
+        {kernel->maps.queues, METER_MQ},
+        {kernel->maps.udp_peers, METER_UDP},
+        {kernel->maps.inbox, METER_UDP},
+        {kernel->maps.accepted, METER_TCP},
+        {kernel->maps.connectors, METER_TCP},
+        {kernel->maps.outcomes, METER_TCP},
+        {kernel->maps.path_of_inode, UINT32_MAX},
+        {kernel->maps.made_sockets, METER_TCP | METER_UDP | METER_UNIX},
+        {kernel->maps.mpi_paths, METER_MPI},
+        {kernel->maps.mpi_processes, METER_MPI},
+        {kernel->maps.mpi_requests, METER_MPI},
+        {kernel->maps.mpi_communicators, METER_MPI},
     };
     const uint32_t entries = table_entries();
 
@@ -275,6 +284,7 @@ static void choose_mpi(struct meter_bpf *kernel, bool chosen)
 {
     bpf_program__set_autoload(kernel->progs.mpi_begins, chosen);
     bpf_program__set_autoload(kernel->progs.mpi_ends, chosen);
+    bpf_program__set_autoload(kernel->progs.mpi_request_begins, chosen);
     bpf_program__set_autoload(kernel->progs.mpi_making_begins, chosen);
     bpf_program__set_autoload(kernel->progs.mpi_making_ends, chosen);
 }

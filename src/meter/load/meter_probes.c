@@ -30,9 +30,9 @@ struct link_attributes {
 void meter_probes_choose(struct meter *meter)
 {
     struct bpf_program *const programs[] = {
-        meter->kernel->progs.library_sensor, meter->kernel->progs.mpi_begins,
-        meter->kernel->progs.mpi_ends, meter->kernel->progs.mpi_making_begins,
-        meter->kernel->progs.mpi_making_ends};
+        meter->kernel->progs.library_sensor,     meter->kernel->progs.mpi_begins,
+        meter->kernel->progs.mpi_request_begins, meter->kernel->progs.mpi_ends,
+        meter->kernel->progs.mpi_making_begins,  meter->kernel->progs.mpi_making_ends};
 
     for (size_t i = 0; meter->probes_at_once && i < ARRAY_SIZE(programs); i++)
         bpf_program__set_expected_attach_type(programs[i], UPROBE_MULTI);

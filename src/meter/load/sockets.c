@@ -202,6 +202,8 @@ static int sweep_in_kernel(struct meter *meter)
         result = run_once(meter->kernel->progs.sweep_files);
     if (result == 0 && (meter->kinds & METER_MQ))
         result = run_once(meter->kernel->progs.sweep_queues);
+    if (result == 0 && (meter->kinds & (METER_TCP | METER_UDP | METER_UNIX)))
+        result = run_once(meter->kernel->progs.sweep_made);
     if (result == 0 && (meter->kinds & METER_UDP))
         result = run_once(meter->kernel->progs.sweep_udp_paths);
     if (result == 0 && (meter->kinds & METER_UNIX))

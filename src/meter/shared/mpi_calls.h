@@ -22,6 +22,16 @@ enum mpi_function {
     MPI_FINALIZE = 14,
     MPI_UNCOUNTED = 15, /* passes a message that is not recorded, which shifts later numbers */
     MPI_INIT = 16,
+    MPI_SENDRECV_REPLACE = 17,
+    MPI_SEND_INIT = 18, /* and MPI_Bsend_init ...: a request that may be started many times */
+    MPI_RECV_INIT = 19,
+    MPI_START = 20,
+    MPI_STARTALL = 21,
+    MPI_REQUEST_FREE = 22,
+    MPI_MPROBE = 23,
+    MPI_IMPROBE = 24,
+    MPI_MRECV = 25,
+    MPI_IMRECV = 26,
     /* those in which a process waits for others, without messages of its own: see MPI_WAITING_NAMES */
     MPI_WAITING_FIRST = 32,
     /* calls that make communicators, or ask for the rank in one; see mpi_communicator.bpf.h */
@@ -32,8 +42,32 @@ enum mpi_function {
     MPI_MAKES_CART = 67,
     MPI_TELLS_RANK = 68,
     MPI_FREES = 69,
+    MPI_TELLS_SIZE = 70,
     MPI_FUNCTION_MASK = 0xff,
     MPI_OF_MPICH = 0x100, /* not Open MPI */
+};
+
+/* Some of MPI_WAITING_NAMES. */
+enum {
+    MPI_BARRIER = 32,
+    MPI_BCAST,
+    MPI_REDUCE,
+    MPI_ALLREDUCE,
+    MPI_GATHER,
+    MPI_GATHERV,
+    MPI_ALLGATHER,
+    MPI_ALLGATHERV,
+    MPI_SCATTER,
+    MPI_SCATTERV,
+    MPI_ALLTOALL,
+    MPI_ALLTOALLV,
+    MPI_ALLTOALLW,
+    MPI_REDUCE_SCATTER,
+    MPI_REDUCE_SCATTER_BLOCK,
+    MPI_PROBE = 49,
+    MPI_SPLITS = 50,
+    MPI_DUPLICATES = 51,
+    MPI_CREATES = 52,
 };
 
 #define MPI_WAITING_NAME_SIZE 24

@@ -6,6 +6,8 @@
  *      hardware watchpoint --- cookie --'        |
  *                                                '--> states[sensor]: on, counts, what was seen last
  *
+ * A sensor is one of a process, or of all that execute a file: then what was seen last is in memories[sensor, process].
+ *
  * It reads the registers and the memory of the program that it runs in, and writes nothing there.
  */
 #define __VMLINUX_H__
@@ -32,8 +34,30 @@ struct pt_regs {
     unsigned long flags, sp;
 };
 
+struct super_block {
+    unsigned int s_dev;
+};
+
+struct inode {
+    unsigned long i_ino;
+    struct super_block *i_sb;
+};
+
+struct file {
+    struct inode *f_inode;
+};
+
 struct mm_struct {
-    unsigned long start_stack;
+    unsigned long start_code, start_stack;
+    struct file *exe_file;
+};
+
+typedef struct {
+    int counter;
+} atomic_t;
+
+struct signal_struct {
+    atomic_t live;
 };
 
 struct thread_struct {
@@ -43,6 +67,9 @@ struct thread_struct {
 struct task_struct {
     int pid, tgid;
     struct mm_struct *mm;
+    struct task_struct *group_leader;
+    struct signal_struct *signal;
+    unsigned long long start_time;
     struct thread_struct thread;
     char comm[16];
 };
@@ -79,6 +106,25 @@ struct {
     __uint(max_entries, 1 << 20);
 } ring SEC(".maps");
 
+/* What sensors by file have seen last in each process. If there are more, those that were there least recently begin anew. */
+struct {
+    __uint(type, BPF_MAP_TYPE_LRU_HASH);
+    __uint(max_entries, 4096);
+    __type(key, struct sensor_process);
+    __type(value, struct sensor_memory);
+} memories SEC(".maps");
+
+/* Process ids of a process and what descends from it. */
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(map_flags, BPF_F_NO_PREALLOC);
+    __uint(max_entries, 1 << 16);
+    __type(key, uint32_t);
+    __type(value, uint32_t);
+} family SEC(".maps");
+struct sensor_memory forgotten; /* where there was no memory for one: as if it was never there */
+uint64_t family_lost;           /* descendants for which there was no memory */
+
 struct sensor_state states[SENSORS];
 uint32_t has_messages; /* some sensor makes records without waking the reader */
 
@@ -93,6 +139,8 @@ struct run {
     struct sensor_machine machine;
     uint64_t registers[SENSOR_REGISTERS];
     const struct sensor_code *code;
+    struct sensor_memory *memory;
+    uint64_t moved; /* what to add to addresses of the program */
 };
 
 static __attribute__((always_inline)) void read_memory(struct sensor_machine *machine,
@@ -136,6 +184,9 @@ static long run_step(uint32_t index, struct run *run)
                               : number == SENSOR_THREAD ? thread_memory()
                                                         : 0;
         sensor_mark(&run->machine.unknown, to, 0);
+    } else if (step->operation == STEP_CONSTANT && step->is_address) {
+        run->machine.to[to] = (uint64_t)step->constant + run->moved;
+        sensor_mark(&run->machine.unknown, to, 0);
     } else {
         sensor_run(&run->machine, step);
     }
@@ -143,32 +194,33 @@ static long run_step(uint32_t index, struct run *run)
 }
 
 static __attribute__((always_inline)) bool
-is_changed(struct sensor_state *state, const struct sensor_machine *machine, uint32_t values)
+is_changed(struct sensor_memory *memory, const struct sensor_machine *machine, uint32_t values)
 {
-    bool changed = __sync_lock_test_and_set(&state->has_last, 1) == 0;
+    bool changed = __sync_lock_test_and_set(&memory->has_last, 1) == 0;
 
-    if (__sync_lock_test_and_set(&state->last_known, machine->known) != machine->known)
+    if (__sync_lock_test_and_set(&memory->last_known, machine->known) != machine->known)
         changed = true;
     for (uint32_t i = 0; i < SENSOR_VALUE_MOST; i++) {
         if (i >= values)
             break;
-        if (__sync_lock_test_and_set(&state->last[i], machine->values[i]) != machine->values[i])
+        if (__sync_lock_test_and_set(&memory->last[i], machine->values[i]) != machine->values[i])
             changed = true;
     }
     return changed;
 }
 
 /* As struct view_filter. */
-static __attribute__((always_inline)) bool
-is_accepted(struct sensor_state *state, const struct sensor_machine *machine, uint32_t conditional)
+static __attribute__((always_inline)) bool is_accepted(struct sensor_memory *memory,
+                                                       const struct sensor_machine *machine,
+                                                       uint32_t conditional)
 {
     uint32_t now = (machine->unknown & 1) == 0 && machine->to[0] != 0;
     bool doubtful = (machine->inexact & 1u << SENSOR_DOUBTFUL) != 0;
 
     if (conditional == SENSOR_TRUE)
-        return (__sync_lock_test_and_set(&state->was_true, now) | now) != 0;
+        return (__sync_lock_test_and_set(&memory->was_true, now) | now) != 0;
     /* the reader evaluates what is doubtful; its result is not known here */
-    return __sync_lock_test_and_set(&state->was_true, doubtful ? SENSOR_UNTOLD : now) != now ||
+    return __sync_lock_test_and_set(&memory->was_true, doubtful ? SENSOR_UNTOLD : now) != now ||
            doubtful;
 }
 
@@ -180,12 +232,13 @@ static __attribute__((always_inline)) uint64_t wake_flags(const struct sensor_st
     return has_messages ? BPF_RB_FORCE_WAKEUP : 0;
 }
 
-static __attribute__((always_inline)) void lose_record(struct sensor_state *state)
+static __attribute__((always_inline)) void lose_record(struct sensor_state *state,
+                                                       struct sensor_memory *memory)
 {
     __sync_fetch_and_add(&state->lost, 1);
     /* its reader knows nothing of this one: so the next one is new to it */
-    state->has_last = 0;
-    state->was_true = SENSOR_UNTOLD;
+    memory->has_last = 0;
+    memory->was_true = SENSOR_UNTOLD;
     if (state->sampled)
         state->armed = 1;
 }
@@ -208,52 +261,97 @@ static __attribute__((always_inline)) void fill_record(struct sensor_event_recor
 }
 
 static __attribute__((always_inline)) void put_record(struct sensor_state *state,
-                                                      const struct sensor_code *code,
-                                                      const struct sensor_machine *machine)
+                                                      const struct run *run)
 {
     struct sensor_event_record *record = bpf_ringbuf_reserve(&ring, sizeof(*record), 0);
 
     if (record == NULL) {
-        lose_record(state);
+        lose_record(state, run->memory);
         return;
     }
-    fill_record(record, state, code, machine);
+    fill_record(record, state, run->code, &run->machine);
     bpf_ringbuf_submit(record, wake_flags(state));
     __sync_fetch_and_add(&state->passed, 1);
 }
 
 static __attribute__((always_inline)) void put_texts(struct sensor_state *state,
-                                                     const struct sensor_code *code,
-                                                     const struct sensor_machine *machine)
+                                                     const struct run *run)
 {
     struct sensor_text_record *record = bpf_ringbuf_reserve(&ring, sizeof(*record), 0);
     uint32_t next = 0;
 
     if (record == NULL) {
-        lose_record(state);
+        lose_record(state, run->memory);
         return;
     }
-    fill_record(&record->record, state, code, machine);
+    fill_record(&record->record, state, run->code, &run->machine);
     for (uint32_t i = 0; i < SENSOR_VALUE_MOST; i++) {
-        if ((code->texts >> i & 1) == 0 || next >= SENSOR_TEXTS_MOST)
+        if ((run->code->texts >> i & 1) == 0 || next >= SENSOR_TEXTS_MOST)
             continue;
         char *text = record->texts[next++];
-        uint32_t last = code->sizes[i] & (SENSOR_TEXT_BYTES - 1);
-        const void *from = (const void *)machine->values[i];
-        if ((code->structs >> i & 1 ? bpf_probe_read_user(text, last + 1, from)
-                                    : bpf_probe_read_user_str(text, SENSOR_TEXT_BYTES, from)) < 0)
+        uint32_t last = run->code->sizes[i] & (SENSOR_TEXT_BYTES - 1);
+        const void *from = (const void *)run->machine.values[i];
+        if ((run->code->structs >> i & 1
+                 ? bpf_probe_read_user(text, last + 1, from)
+                 : bpf_probe_read_user_str(text, SENSOR_TEXT_BYTES, from)) < 0)
             record->record.known &= ~(1u << i);
     }
     bpf_ringbuf_submit(record, wake_flags(state));
     __sync_fetch_and_add(&state->passed, 1);
 }
 
-static __attribute__((always_inline)) bool is_its_program(struct sensor_state *state)
+static __attribute__((always_inline)) bool executes(struct sensor_state *state,
+                                                    struct task_struct *task)
+{
+    uint32_t pid = (uint32_t)task->tgid;
+    const struct file *file = task->mm->exe_file;
+
+    if (file == NULL)
+        return false;
+    const struct inode *inode = file->f_inode;
+    return inode->i_ino == state->inode &&
+           (state->device == SENSOR_ANY_DEVICE || inode->i_sb->s_dev == state->device) &&
+           (!state->family || bpf_map_lookup_elem(&family, &pid) != NULL);
+}
+
+/* What the sensor has seen in this process; NULL: it is not to be seen. */
+static __attribute__((always_inline)) struct sensor_memory *
+remember(struct sensor_state *state, uint32_t sensor, struct task_struct *task, uint64_t stack)
+{
+    const struct sensor_memory first = {.was_true = state->memory.was_true, .turn = state->turn};
+    const struct sensor_process process = {sensor, (uint32_t)task->tgid,
+                                           task->group_leader->start_time, stack};
+    struct sensor_memory *memory = bpf_map_lookup_elem(&memories, &process);
+
+    if (memory == NULL) {
+        bpf_map_update_elem(&memories, &process, &first, BPF_NOEXIST);
+        memory = bpf_map_lookup_elem(&memories, &process);
+    }
+    if (memory == NULL)
+        memory = &forgotten;
+    if (memory == &forgotten || memory->turn != state->turn) {
+        memory->turn = state->turn;
+        memory->has_last = 0;
+        memory->was_true = SENSOR_UNTOLD;
+    }
+    return memory->muted ? NULL : memory;
+}
+
+/* Whether the sensor is one of this process. */
+static __attribute__((always_inline)) bool is_its_program(struct sensor_state *state,
+                                                          struct run *run)
 {
     struct task_struct *task = (struct task_struct *)bpf_get_current_task_btf();
 
-    if (task->mm != NULL && task->mm->start_stack == state->stack)
+    run->memory = &state->memory;
+    run->moved = 0;
+    if (task->mm != NULL && !state->by_file && task->mm->start_stack == state->stack)
         return true;
+    if (task->mm != NULL && state->by_file && executes(state, task)) {
+        run->moved = task->mm->start_code - state->code;
+        run->memory = remember(state, run->code->sensor, task, task->mm->start_stack);
+        return run->memory != NULL;
+    }
     __sync_fetch_and_add(&state->foreign, 1);
     return false;
 }
@@ -266,16 +364,17 @@ static __attribute__((always_inline)) void judge(struct sensor_state *state, str
     bpf_loop(count > SENSOR_STEPS ? SENSOR_STEPS : count, run_step, run, 0);
     /* the same place may have another text */
     if (state->changes_only && !run->code->texts &&
-        !is_changed(state, &run->machine, run->code->values))
+        !is_changed(run->memory, &run->machine, run->code->values))
         __sync_fetch_and_add(&state->unchanged, 1);
-    else if (run->code->conditional && !is_accepted(state, &run->machine, run->code->conditional))
+    else if (run->code->conditional &&
+             !is_accepted(run->memory, &run->machine, run->code->conditional))
         __sync_fetch_and_add(&state->refused, 1);
     else if (state->sampled && __sync_lock_test_and_set(&state->armed, 0) == 0)
         __sync_fetch_and_add(&state->refused, 1);
     else if (run->code->texts)
-        put_texts(state, run->code, &run->machine);
+        put_texts(state, run);
     else
-        put_record(state, run->code, &run->machine);
+        put_record(state, run);
 }
 
 /* The state of the sensor of this code, if it makes records. */
@@ -290,7 +389,7 @@ static __attribute__((always_inline)) struct sensor_state *find(struct run *run,
     if (run->code == NULL)
         return NULL;
     struct sensor_state *state = &states[run->code->sensor & (SENSORS - 1)];
-    if (!state->on || (state->sampled && !state->armed) || !is_its_program(state))
+    if (!state->on || (state->sampled && !state->armed) || !is_its_program(state, run))
         return NULL;
     __sync_fetch_and_add(&state->hits, 1);
     return state;
@@ -361,6 +460,7 @@ int sensor_at_variable(struct perf_event_data *data)
 
 static __attribute__((always_inline)) void tell_beginning(const struct task_struct *task)
 {
+    const struct inode *inode = BPF_CORE_READ(task, mm, exe_file, f_inode);
     struct sensor_event_record *record = bpf_ringbuf_reserve(&ring, sizeof(*record), 0);
 
     if (record == NULL)
@@ -375,6 +475,8 @@ static __attribute__((always_inline)) void tell_beginning(const struct task_stru
     for (uint32_t i = 0; i < SENSOR_VALUE_MOST; i++)
         record->values[i] = 0;
     bpf_probe_read_kernel(record->values, sizeof(task->comm), task->comm);
+    record->values[SENSOR_BEGINS_FILE] = BPF_CORE_READ(inode, i_ino);
+    record->values[SENSOR_BEGINS_FILE + 1] = BPF_CORE_READ(inode, i_sb, s_dev);
     bpf_ringbuf_submit(record, has_messages ? BPF_RB_FORCE_WAKEUP : 0);
 }
 
@@ -392,6 +494,36 @@ int process_begins(struct bpf_raw_tracepoint_args *context)
 
     if (BPF_CORE_READ(child, pid) == BPF_CORE_READ(child, tgid))
         tell_beginning(child);
+    return 0;
+}
+
+/* ---- families ---- */
+
+/* Before the child executes anything. */
+SEC("raw_tp/sched_process_fork")
+int family_grows(struct bpf_raw_tracepoint_args *context)
+{
+    const struct task_struct *parent = (const struct task_struct *)context->args[0];
+    const struct task_struct *child = (const struct task_struct *)context->args[1];
+    uint32_t from = (uint32_t)BPF_CORE_READ(parent, tgid),
+             pid = (uint32_t)BPF_CORE_READ(child, tgid);
+    const uint32_t one = 1;
+
+    if (from != pid && bpf_map_lookup_elem(&family, &from) != NULL &&
+        bpf_map_update_elem(&family, &pid, &one, BPF_ANY) != 0)
+        __sync_fetch_and_add(&family_lost, 1);
+    return 0;
+}
+
+/* Its last thread: process ids are used again. */
+SEC("raw_tp/sched_process_exit")
+int family_shrinks(struct bpf_raw_tracepoint_args *context)
+{
+    const struct task_struct *task = (const struct task_struct *)context->args[0];
+    uint32_t pid = (uint32_t)BPF_CORE_READ(task, tgid);
+
+    if (BPF_CORE_READ(task, signal, live.counter) == 0)
+        bpf_map_delete_elem(&family, &pid);
     return 0;
 }
 

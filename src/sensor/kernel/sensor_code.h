@@ -78,7 +78,7 @@ struct sensor_step {
     uint8_t to;
     uint8_t size;
     uint8_t is_signed;
-    uint32_t spare;
+    uint32_t is_address; /* STEP_CONSTANT: of the program, so it moves with it */
     int64_t constant;
 };
 
@@ -131,8 +131,10 @@ struct sensor_event_record {
     uint64_t values[SENSOR_VALUE_MOST];
 };
 
-/* Instead of a sensor's number: a process has begun, or a program in it; the values are its name. */
-#define SENSOR_BEGINS 0xffffffffu
+/* Instead of a sensor's number: a process has begun, or a program in it; the values are its name, and from this one on
+ * inode and device of the file that it executes. */
+#define SENSOR_BEGINS      0xffffffffu
+#define SENSOR_BEGINS_FILE 2
 
 /* With texts: those of the set, in order. */
 struct sensor_text_record {
@@ -142,6 +144,27 @@ struct sensor_text_record {
 
 #define SENSOR_UNTOLD 2
 
+/* What a sensor has seen last: of its process, or of each that executes its file. */
+struct sensor_memory {
+    uint32_t
+        was_true; /* struct view_filter; SENSOR_UNTOLD: the reader does not know, so the next one passes */
+    uint32_t has_last; /* changes_only */
+    uint64_t last_known;
+    uint64_t last[SENSOR_VALUE_MOST];
+    uint32_t turn; /* of the state, for which this holds */
+    uint32_t muted;
+};
+
+/* An execution of a program by a process. */
+struct sensor_process {
+    uint32_t sensor;
+    uint32_t pid;
+    uint64_t start; /* ns since boot */
+    uint64_t stack; /* where the stack begins */
+};
+
+#define SENSOR_ANY_DEVICE 0xffffffffu
+
 /* What the kernel knows of a sensor. dpm maps it, and both write to it. */
 struct sensor_state {
     uint32_t on;
@@ -150,13 +173,15 @@ struct sensor_state {
     uint32_t changes_only;
     uint32_t notify;
     uint32_t generation;
-    uint32_t
-        was_true; /* struct view_filter; SENSOR_UNTOLD: the reader does not know, so the next one passes */
-    uint32_t has_last; /* changes_only */
-    uint64_t last_known;
-    uint64_t last[SENSOR_VALUE_MOST];
+    struct sensor_memory memory; /* by_file: of no process */
     uint64_t
         stack; /* where the stack of the program begins: another one belongs to another program */
+    uint32_t by_file; /* instead: each process that executes this file ... */
+    uint32_t family;  /* ... if it is in the set of these, too */
+    uint64_t inode;
+    uint32_t device; /* as in the kernel; SENSOR_ANY_DEVICE: files of this system have several */
+    uint32_t turn;   /* memories of others are void */
+    uint64_t code;   /* where the code of the file begins, as it was compiled */
     uint64_t hits, passed, refused, unchanged, lost, foreign;
 };
 

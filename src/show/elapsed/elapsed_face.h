@@ -29,6 +29,9 @@ const char *elapsed_wait_name(enum elapsed_kind kind);
 int elapsed_print_request(const struct elapsed_request *request, const char *which, FILE *file,
                           bool all);
 
+/* What the processes of a run's account needed of each other, by files: a table with a heading, or nothing. */
+int elapsed_print_files(const struct elapsed *elapsed, FILE *file, bool all);
+
 #define ELAPSED_FEW_ROWS 30 /* of a table, without `all` */
 
 /* What all requests, a typical one and the slowest one spent on each kind of thing, by process; most time first. */
@@ -48,6 +51,7 @@ void elapsed_path_folded(const struct elapsed_requests *requests, FILE *file);
 
 /* New objects; NULL: out of memory. */
 json_t *elapsed_path_json(const struct elapsed_requests *requests);
+json_t *elapsed_files_json(const struct elapsed *elapsed);
 json_t *elapsed_json(const struct elapsed *elapsed);
 int elapsed_print_json(const struct elapsed *elapsed, const struct recorded *recorded, FILE *file);
 

@@ -167,19 +167,38 @@ static json_t *lock_json(const void *context, size_t index)
         has_holder ? json_real(show_share(lock->holder_time, lock->held)) : json_null());
 }
 
+static json_t *file_json(const void *context, size_t index)
+{
+    const struct elapsed *elapsed = context;
+    const struct elapsed_file *file = &elapsed->files[index];
+
+    return json_pack("{s:o, s:o, s:o, s:o, s:f, s:o, s:o, s:o}", "from_name",
+                     json_text(file->from.process, STREAM_NAME_SIZE), "from_pid",
+                     json_count(file->from.pid), "to_name",
+                     json_text(file->to.process, STREAM_NAME_SIZE), "to_pid",
+                     json_count(file->to.pid), "share", show_share(file->time, elapsed->run.time),
+                     "bytes", json_count(file->bytes), "reads", json_count(file->reads), "file",
+                     json_text(file->name, ENDPOINT_SIZE));
+}
+
+json_t *elapsed_files_json(const struct elapsed *elapsed)
+{
+    return json_array_of(elapsed, elapsed->file_count, file_json);
+}
+
 json_t *elapsed_json(const struct elapsed *elapsed)
 {
     const struct elapsed_account *run = &elapsed->run;
 
     return json_pack(
-        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "elapsed_ns", json_count(run->time),
+        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "elapsed_ns", json_count(run->time),
         "process",
         elapsed->from_start ? json_text(elapsed->process, STREAM_NAME_SIZE) : json_null(), "pid",
         elapsed->from_start ? json_count(elapsed->pid) : json_null(), "spent_on_ns",
         kinds_json(run), "rows", json_array_of(run, run->row_count, row_json), "holders",
         json_array_of(elapsed, elapsed->holder_count, holder_json), "locks",
-        json_array_of(elapsed, elapsed->lock_count, lock_json), "requests",
-        requests_json(&elapsed->requests), "waits",
+        json_array_of(elapsed, elapsed->lock_count, lock_json), "files",
+        elapsed_files_json(elapsed), "requests", requests_json(&elapsed->requests), "waits",
         json_array_of(elapsed, elapsed->wait_count, wait_json));
 }
 

@@ -145,6 +145,39 @@ static int print_holders(const struct elapsed *elapsed, FILE *file, bool all)
     return result;
 }
 
+#define FILES_FEW 10u
+
+int elapsed_print_files(const struct elapsed *elapsed, FILE *file, bool all)
+{
+    static const struct table_column columns[] = {
+        {"SHARE", true}, {"PROCESS", false}, {"READ BY", false}, {"BYTES", true}, {"FILE", false}};
+    size_t shown = all || elapsed->file_count < FILES_FEW ? elapsed->file_count : FILES_FEW;
+    struct table table;
+
+    if (shown == 0)
+        return 0;
+    fputs("\nFiles that processes of dpm why wrote, and others of these read later (inferred)\n",
+          file);
+    int result = table_init(&table, file, columns, ARRAY_SIZE(columns));
+    table.whole = all;
+    for (size_t i = 0; i < shown && result == 0; i++) {
+        const struct elapsed_file *row = &elapsed->files[i];
+        char share[UNIT_SIZE + 1], from[PLACED_PROCESS_SIZE], to[PLACED_PROCESS_SIZE];
+        char bytes[UNIT_SIZE], name[ENDPOINT_SIZE + 1];
+        share_text(row->time, elapsed->run.time, share);
+        elapsed_process_text(&row->from, from);
+        elapsed_process_text(&row->to, to);
+        show_bytes(row->bytes, bytes);
+        show_text(row->name, ENDPOINT_SIZE, name);
+        result = table_add(&table, (const char *[]){share, from, to, bytes, name});
+    }
+    if (result == 0)
+        result = table_print(&table, file);
+    table_done(&table);
+    print_rest(shown, elapsed->file_count, file);
+    return result;
+}
+
 static void print_run_heading(const struct elapsed *elapsed, FILE *file)
 {
     char time[UNIT_SIZE], process[PROCESS_NAME_SIZE];
@@ -177,6 +210,8 @@ static int print_run(const struct elapsed *elapsed, FILE *file, bool all)
     int result = print_account(&elapsed->run, file, all);
     if (result == 0)
         result = print_holders(elapsed, file, all);
+    if (result == 0)
+        result = elapsed_print_files(elapsed, file, all);
     FILE *into = folding_begin(&folding, file);
     show_counted(elapsed->run.intervals, "interval", text);
     fprintf(into, "\nIt consists of %s. The parts add up to the elapsed time.\n", text);

@@ -34,6 +34,7 @@ const struct arc_look *graph_edge_look(enum edge_kind kind)
         [EDGE_TERMINATION] = ARC_CREATION, [EDGE_ROOM] = ARC_ROOM,
         [EDGE_WAKEUP] = ARC_WAKEUP,        [EDGE_END] = ARC_CREATION,
         [EDGE_CONNECTION] = ARC_CREATION,  [EDGE_FILE] = ARC_FILE,
+        [EDGE_COLLECTIVE] = ARC_WAKEUP,
     };
 
     return graph_arc_look(arcs[kind]);

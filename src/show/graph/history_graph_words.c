@@ -167,6 +167,10 @@ static void add_child(const struct history_graph *graph, const struct graph_even
 static void add_woken(const struct history_graph *graph, const struct graph_event *event,
                       char text[GRAPH_TEXT_SIZE])
 {
+    if (event->record.wakeup.woken == 0) {
+        add(text, "\nbegins a collective function of MPI");
+        return;
+    }
     add(text, "\nthread ");
     add_stream(graph, event, event->record.wakeup.woken, text);
 }

@@ -2,6 +2,7 @@
 /* live_json.c: a snapshot as a line of JSON. Keys are stable; dpm-stats(1) describes them. See live_face.h. */
 #include "show/elapsed/elapsed_face.h"
 #include "show/live/live_face.h"
+#include "show/statistics/results.h"
 #include "show/statistics/statistics_face.h"
 #include "show/text/json.h"
 
@@ -200,6 +201,31 @@ static json_t *machine_json(const struct live_machine *machine)
                          : json_real(show_share(machine->cpu, machine->elapsed * machine->cpus)));
 }
 
+/* Those of the interval. */
+static int print_decisions(const struct live_snapshot *snapshot, FILE *file)
+{
+    const struct communication *all = snapshot->communication;
+    const struct result_kind *kind = &result_kinds[RESULTS_DECISIONS];
+    uint64_t new = snapshot->new_decisions;
+    int result = 0;
+
+    for (size_t i = all->decision_count - (new < all->decision_count ? new : all->decision_count);
+         result == 0 && i < all->decision_count; i++) {
+        const struct communication_decision *decision = &all->decisions[i];
+        char text[DECISION_LINE_SIZE];
+        json_t *json = result_json(kind, all, decision, false);
+        show_decision(&decision->record, text);
+        if (json_object_set_new(json, "text", json_string(text)) < 0) {
+            json_decref(json);
+            return -ENOMEM;
+        }
+        result = json_print(json, JSON_COMPACT, file);
+        if (i + 1 < all->decision_count)
+            fputs(", ", file);
+    }
+    return result;
+}
+
 static int print_interval(const struct live_snapshot *snapshot, FILE *file)
 {
     json_t *whole =
@@ -221,6 +247,9 @@ static int print_interval(const struct live_snapshot *snapshot, FILE *file)
         fputs(i == 0 ? "" : ", ", file);
         result = json_print(machine_json(&snapshot->machines[i]), JSON_COMPACT, file);
     }
+    fputs("], \"decisions\": [", file);
+    if (result == 0)
+        result = print_decisions(snapshot, file);
     fputc(']', file);
     for (unsigned table = 0; result == 0 && table < LIVE_TABLES; table++)
         result = print_table(snapshot, table, file);

@@ -116,16 +116,16 @@ class Moments {
         return {names: Int32Array.from(all.keys()), values: Float64Array.from([...all.values()].flat())};
     }
 
-    /* Connections of unmonitored clients are one row for each server, without their names. If only one such peer exchanges messages with
-     * the server, they are its connections: {server: peer}. */
+    /* Connections of unmonitored clients are one row for each server, without their names. If only one unmonitored peer sends to the
+     * server, they are its connections: {server: peer}; undefined: there are several, or it has no name. */
     onlyClients(interval) {
         const all = new Map();
         if (interval.other_pairs)
             return all;
         for (const row of interval.pairs)
-            if (row.from_program === undefined && row.from !== "unknown" && row.to_program !== undefined) {
+            if (row.from_program === undefined && row.to_program !== undefined) {
                 const to = this.end(row, "to");
-                all.set(to, all.has(to) ? undefined : this.end(row, "from"));
+                all.set(to, all.has(to) || row.from === "unknown" ? undefined : this.end(row, "from"));
             }
         return all;
     }
@@ -174,7 +174,7 @@ class Moments {
         const {time, interval, views} = JSON.parse(text);
         const moment = {number, time: time.elapsed_ns, wall: time.wall_ns, last: time.last, seconds: interval.length_ns / 1e9, text,
             nodes: groupings.map((table) => this.nodesOf(interval[table], table)), arcs: this.arcsOf(interval),
-            rest: this.restOf(interval),
+            rest: this.restOf(interval), decisions: interval.decisions,
             whole: {records: interval.records, lost: interval.lost_so_far, events: interval.events, recorder: interval.recorder_cpu_ns, reader: interval.reader_cpu_ns,
                 machines: interval.machine_states}};
         this.list.push(moment);

@@ -5,6 +5,7 @@
  *
  * A page that is not seen has no connection: browsers open six to a server. What it has missed comes when it is seen again.
  */
+const decisionsMost = 20;
 const hiddenFor = 10000; /* ms, then a page that is not seen ends its connection */
 const loadKnown = 10e9; /* ns */
 const narrow = 640; /* pixels, of a phone's window */
@@ -253,6 +254,23 @@ class App {
         this.details.update();
         this.why.update();
         this.sayHidden();
+        this.sayDecisions();
+    }
+
+    /* Of dpm steer: the latest ones, as marks that lead to their moments. */
+    sayDecisions() {
+        const all = this.moments.list.flatMap((moment) => moment.decisions.map((decision) => ({moment, decision}))).slice(-decisionsMost);
+        const key = all.map(({decision}) => decision.time_ns).join(" ");
+        if (key === this.decisionsShown)
+            return;
+        this.decisionsShown = key;
+        const place = this.place("decisions");
+        place.hidden = all.length === 0;
+        place.replaceChildren(...all.map(({moment, decision}) => {
+            const mark = element("button", {type: "button", title: decision.reason}, duration(decision.time_ns));
+            mark.addEventListener("click", () => this.hold(this.moments.list.indexOf(moment)));
+            return element("li", {}, mark, ` ${decision.text}`);
+        }));
     }
 
     /* Once: screen readers read each change. */

@@ -86,10 +86,12 @@ int show_critical_path_json(const struct critical_path *path, const struct elaps
         json_count(recorded->lost), "complete", recorded->complete, "duration_ns",
         json_count(parallelism->duration), "matching", matching_json(&parallelism->matching));
     json_t *all = json_pack(
-        "{s:o, s:o, s:o, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
+        "{s:o, s:o, s:o, s:o, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
+        "s:o, "
         "s:o}",
-        "trace", trace, "requests", requests_json(elapsed), "T_ns", json_count(parallelism->total),
-        "tmax_ns", json_count(path->whole), "ends", critical_end_key(path->end), "path_ns",
+        "trace", trace, "files", elapsed == NULL ? json_array() : elapsed_files_json(elapsed),
+        "requests", requests_json(elapsed), "T_ns", json_count(parallelism->total), "tmax_ns",
+        json_count(path->whole), "ends", critical_end_key(path->end), "path_ns",
         json_count(path->longest), "elapsed_ns", json_count(path->elapsed), "in_flight_ns",
         json_count(path->in_flight), "flights_unknown", json_count(path->unknown_flights),
         "carrier", carrier_json(path), "cpu_ns", json_count(path->cpu), "delay_ns",

@@ -392,8 +392,12 @@ int show_critical_path(const struct critical_path *path, const struct elapsed *e
 {
     if (options->json)
         return show_critical_path_json(path, elapsed, recorded, file);
-    if (elapsed == NULL || !elapsed_is_of_requests(elapsed))
-        return show_critical_path_tables(path, recorded, file, options);
+    if (elapsed == NULL || !elapsed_is_of_requests(elapsed)) {
+        int result = show_critical_path_tables(path, recorded, file, options);
+        return result < 0 || elapsed == NULL || !elapsed->from_start
+                   ? result
+                   : elapsed_print_files(elapsed, file, options->all);
+    }
     int result = show_elapsed(elapsed, recorded, file, options, ELAPSED_VIEW_PATH);
     if (result == 0)
         print_requests_grounds(path, file);

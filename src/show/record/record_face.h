@@ -23,6 +23,7 @@ uint64_t record_event_pc(const struct record_header *header);
 /* ---- record_state_text.c: bodies of lines of text ---- */
 
 void print_summary(FILE *file, const struct summary_record *summary);
+void print_decision(FILE *file, const struct decision_record *decision);
 void print_cgroup(FILE *file, const struct cgroup_record *cgroup, const char *name);
 void print_meter_flags(FILE *file, const struct flags_record *flags);
 

@@ -400,7 +400,9 @@ static void set_flags(struct object *object, const struct record_header *header)
         {RECORD_OLDER, "older"},
         {RECORD_PACKETS, "packets"},
         {RECORD_CONCURRENT, "concurrent"},
-        {RECORD_PREEMPTED, header->id == EVENT_SENDCALL ? "preempted" : "mapped"},
+        {RECORD_PREEMPTED, header->id == EVENT_SENDCALL ? "preempted"
+                           : header->id == EVENT_PATH   ? "unused"
+                                                        : "mapped"},
         {RECORD_COUNTED, header->id == EVENT_PATH ? "counted"
                          : header->id == EVENT_WRITE || header->id == EVENT_CREATEPATH
                              ? "truncated"

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* record_state_text.c: SUMMARY, CGROUP, FLAGS and CLASS as text, and records that lack fields. */
+/* record_state_text.c: SUMMARY, CGROUP, DECISION, FLAGS and CLASS as text, and records that lack fields. */
 #include "show/record/record_face.h"
 
 #include <inttypes.h>
+#include <math.h>
+#include <string.h>
 
 static void print_time(FILE *file, const char *what, uint64_t ns)
 {
@@ -76,6 +78,88 @@ void print_cgroup(FILE *file, const struct cgroup_record *cgroup, const char *na
         print_size(file, "of", cgroup->memory_most);
     print_count(file, "memory limit reached", cgroup->memory_reclaims);
     print_count(file, "OOM kills", cgroup->oom_kills);
+}
+
+void show_gain(double thousandths, char text[UNIT_SIZE])
+{
+    if (isnan(thousandths))
+        strcpy(text, "-");
+    else
+        snprintf(text, UNIT_SIZE, "%+.0f%%", fmin(thousandths / 10, 1e9));
+}
+
+void show_goal(uint64_t value, uint32_t flags, char text[UNIT_SIZE])
+{
+    if (value == NOT_KNOWN)
+        strcpy(text, "nothing");
+    else if (flags & DECISION_IS_TIME)
+        show_duration(value, text);
+    else
+        show_frequency((double)value / 1000, text);
+}
+
+static void print_promise(FILE *file, const struct decision_record *decision)
+{
+    char gain[UNIT_SIZE];
+
+    show_gain(decision->predicted, gain);
+    if (decision->predicted != DECISION_NOT_KNOWN)
+        fprintf(file, ", predicted %s%s", decision->flags & DECISION_IS_ROUGH ? "perhaps " : "",
+                gain);
+}
+
+static void print_goal(FILE *file, const struct decision_record *decision)
+{
+    char goal[DECISION_SHORT_SIZE * 4], before[UNIT_SIZE], after[UNIT_SIZE], gain[UNIT_SIZE];
+
+    show_text(decision->goal, DECISION_SHORT_SIZE, goal);
+    show_goal(decision->before, decision->flags, before);
+    show_goal(decision->after, decision->flags, after);
+    show_gain(decision_gain(decision), gain);
+    fprintf(file, "; %s %s", goal, before);
+    if (decision->outcome == DECISION_KEPT || decision->outcome == DECISION_UNDONE)
+        fprintf(file, " -> %s, gain %s", after, gain);
+    if (decision->noise != DECISION_NOT_KNOWN)
+        fprintf(file, " (noise %.0f%%)", decision->noise / 10.0);
+}
+
+static void print_decision_line(FILE *file, const struct decision_record *decision)
+{
+    const char *name = decision_name(decision->outcome);
+    char act[DECISION_ACT_SIZE * 4], from[DECISION_SHORT_SIZE * 4], to[DECISION_SHORT_SIZE * 4];
+
+    show_text(decision->act, DECISION_ACT_SIZE, act);
+    show_text(decision->from, DECISION_SHORT_SIZE, from);
+    show_text(decision->to, DECISION_SHORT_SIZE, to);
+    fputs(name == NULL ? "?" : name, file);
+    if (act[0] != '\0')
+        fprintf(file, " %" PRIu64 ": %s: %s -> %s", decision->number, act, from, to);
+    else
+        fputs(" to do", file);
+    print_promise(file, decision);
+    print_goal(file, decision);
+}
+
+void show_decision(const struct decision_record *decision, char text[DECISION_LINE_SIZE])
+{
+    FILE *file = fmemopen(text, DECISION_LINE_SIZE, "w");
+
+    text[0] = '\0';
+    if (file == NULL)
+        return;
+    print_decision_line(file, decision);
+    fclose(file);
+    text[DECISION_LINE_SIZE - 1] = '\0';
+}
+
+void print_decision(FILE *file, const struct decision_record *decision)
+{
+    char reason[DECISION_REASON_SIZE * 4];
+
+    show_text(decision->reason, DECISION_REASON_SIZE, reason);
+    print_decision_line(file, decision);
+    if (reason[0] != '\0')
+        fprintf(file, "; %s", reason);
 }
 
 void print_meter_flags(FILE *file, const struct flags_record *flags)

@@ -184,6 +184,11 @@ static void print_wakeup(const struct record_face *face, const struct event *eve
     const struct record *record = (const struct record *)event->header;
     char text[STREAM_TEXT_SIZE];
 
+    if (record->wakeup.woken == 0) {
+        fprintf(face->file, "collective call %" PRIu32 " of communicator %08" PRIx32,
+                record->wakeup.call, record->wakeup.communicator & ~(uint32_t)COLLECTIVE_PART_MASK);
+        return;
+    }
     stream_text(face, event->origin, record->wakeup.woken, text);
     fputs(text, face->file);
     if (!(record->header.flags & RECORD_NO_STREAM))
@@ -330,7 +335,8 @@ static void print_name(const struct record_face *face, const struct name_record 
 
     show_text(record->name, sizeof(record->name), name);
     if (record->kind == NAME_UNMETERED) {
-        fprintf(face->file, "%s sockets are in use, and not metered", name);
+        fprintf(face->file, "%s%s in use, and not metered", name,
+                record->number == UNMETERED_PROCESS_VM ? " is" : " sockets are");
         return;
     }
     if (record->kind == NAME_SHARED) {
@@ -512,6 +518,9 @@ static bool print_newer_body(const struct record_face *face, const struct event 
                      identities_cgroup_name(face->identities, event->origin,
                                             ((const struct cgroup_record *)event->header)->cgroup));
         return true;
+    case EVENT_DECISION:
+        print_decision(face->file, (const struct decision_record *)event->header);
+        return true;
     case EVENT_SENSOR:
         print_sensor(face->file, record);
         return true;
@@ -633,8 +642,11 @@ static void print_flags(const struct record_face *face, const struct event *even
         fputs(", while another was in progress", face->file);
     if (flags & RECORD_MANY)
         fputs(", with several receivers", face->file);
-    if (flags & RECORD_PREEMPTED) /* the same bit as RECORD_MAPPED */
-        fputs(header->id == EVENT_SENDCALL ? ", preempted" : ", by mmap", face->file);
+    if (flags & RECORD_PREEMPTED) /* the same bit as RECORD_MAPPED, RECORD_UNUSED */
+        fputs(header->id == EVENT_SENDCALL ? ", preempted"
+              : header->id == EVENT_PATH   ? ", not used yet"
+                                           : ", by mmap",
+              face->file);
     if (header->id == EVENT_CREATEPATH && (flags & RECORD_TRUNCATED))
         fputs(", emptied", face->file);
     if (flags & RECORD_TIME_LIMIT)

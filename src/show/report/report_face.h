@@ -111,7 +111,7 @@ report_say_function report_say_interpreter, report_say_jvm_stop, report_say_coll
 
 /* report_machine_findings.c: what the machine was short of */
 report_say_function report_say_cpu_wait, report_say_throttled, report_say_stolen, report_say_memory,
-    report_say_disk, report_say_oom;
+    report_say_disk, report_say_oom, report_say_steered;
 
 /* report_connection_findings.c: how programs use connections */
 report_say_function report_say_nagle, report_say_own_connections, report_say_pool;

@@ -155,6 +155,21 @@ static void say_silent(const struct report *report, const struct finding *findin
         finding->silent.who.count, finding->silent.of, ways, names);
 }
 
+static void say_asleep(const struct report *report, const struct finding *finding,
+                       struct report_content *content)
+{
+    char names[NAMES_SIZE], threads[COUNTED_SIZE], time[UNIT_SIZE];
+    bool one = finding->asleep.threads == 1;
+
+    names_text(report->communication, &finding->asleep.who, names);
+    show_counted(finding->asleep.threads, "thread", threads);
+    show_duration(report->communication->duration, time);
+    say(content, "Asleep",
+        "%s of %s did not run for %s: what %s for did not come. That is an idle server, or a "
+        "deadlock: /proc/PID/task/TID/syscall shows the call, gdb -p PID where it stands.",
+        threads, names, time, one ? "it waits" : "they wait");
+}
+
 /* ---- parallelism ---- */
 
 static void say_one_stream(const struct report *report, const struct finding *finding,
@@ -228,7 +243,7 @@ static void say_waits(const struct report *report, const struct finding *finding
 {
     char time[UNIT_SIZE], all[UNIT_SIZE], waits[COUNTED_SIZE];
     const char *which = finding->kind == FINDING_WAITS_UNEXPLAINED
-                            ? "that no message explains (timers, disks)"
+                            ? "that no message explains (timers, disks, idle threads)"
                         : finding->kind == FINDING_WAITS_OUTSIDE
                             ? report->communication->matching.not_found > 0
                                   ? "for replies from peers that are unmonitored or were not found"
@@ -251,6 +266,7 @@ static report_say_function *const sentences[FINDING_KIND_COUNT] = {
     [FINDING_IDLE] = say_idle,
     [FINDING_CREATED] = say_created,
     [FINDING_SILENT] = say_silent,
+    [FINDING_ASLEEP] = say_asleep,
     [FINDING_ONE_STREAM] = say_one_stream,
     [FINDING_FACTOR] = say_factor,
     [FINDING_ARCS_MISSING] = say_missing,
@@ -294,6 +310,7 @@ static report_say_function *const sentences[FINDING_KIND_COUNT] = {
     [FINDING_MEMORY_PRESSURE] = report_say_memory,
     [FINDING_DISK_PRESSURE] = report_say_disk,
     [FINDING_OOM] = report_say_oom,
+    [FINDING_STEERED] = report_say_steered,
 };
 
 /* NULL: out of memory. */

@@ -5,6 +5,7 @@
 #include "show/statistics/statistics_words.h"
 
 #include <inttypes.h>
+#include <math.h>
 
 /* "The machine", or "Machine NAME" if there are several. */
 static void machine_words(const struct communication *communication, uint32_t machine,
@@ -190,4 +191,34 @@ void report_say_disk(const struct report *report, const struct finding *finding,
                "%s had tasks waiting for a disk %s%% of the time.%s Faster disks, or fewer "
                "and larger reads and writes would help.",
                words, share, disks);
+}
+
+/* ---- dpm steer ---- */
+
+void report_say_steered(const struct report *report, const struct finding *finding,
+                        struct report_content *content)
+{
+    const struct decision_record *decision = finding->decision;
+    char act[DECISION_ACT_SIZE * 4], from[DECISION_SHORT_SIZE * 4], to[DECISION_SHORT_SIZE * 4],
+        goal[DECISION_SHORT_SIZE * 4], reason[DECISION_REASON_SIZE * 4];
+    char before[UNIT_SIZE], after[UNIT_SIZE], gain[UNIT_SIZE], promise[UNIT_SIZE], noise[UNIT_SIZE];
+    bool kept = decision->outcome == DECISION_KEPT;
+
+    (void)report;
+    show_text(decision->act, DECISION_ACT_SIZE, act);
+    show_text(decision->from, DECISION_SHORT_SIZE, from);
+    show_text(decision->to, DECISION_SHORT_SIZE, to);
+    show_text(decision->goal, DECISION_SHORT_SIZE, goal);
+    show_text(decision->reason, DECISION_REASON_SIZE, reason);
+    show_goal(decision->before, decision->flags, before);
+    show_goal(decision->after, decision->flags, after);
+    show_gain(decision_gain(decision), gain);
+    show_gain(decision->predicted == DECISION_NOT_KNOWN ? NAN : decision->predicted, promise);
+    show_gain(decision->noise == DECISION_NOT_KNOWN ? NAN : decision->noise, noise);
+    report_say(content, "Steering",
+               "dpm steer tried %s: %s to %s, because %s. %s went from %s to %s (%s; predicted "
+               "%s%s, noise %s): %s.",
+               act, from, to, reason[0] == '\0' ? "of its model" : reason, goal, before, after,
+               gain, decision->flags & DECISION_IS_ROUGH ? "perhaps " : "", promise,
+               noise[0] == '+' ? noise + 1 : noise, kept ? "kept" : "undone");
 }

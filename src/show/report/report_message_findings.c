@@ -240,24 +240,27 @@ static void reasons_text(const struct communication_failure *failure, char *text
 void report_say_failed(const struct report *report, const struct finding *finding,
                        struct report_content *content)
 {
-    const struct communication_failure *failure = finding->failure;
+    const struct communication_failure *failure = finding->failed.row;
     char process[PROCESS_TEXT_SIZE] = "An unknown process", times[COUNTED_SIZE];
-    char time[UNIT_SIZE], all[UNIT_SIZE], took[2 * UNIT_SIZE + 24] = "", reasons[256],
+    char time[UNIT_SIZE], all[UNIT_SIZE], took[2 * UNIT_SIZE + 64] = "", reasons[256],
                                                                address[END_TEXT_SIZE];
     const struct party nobody = {.address = failure->address};
 
     if (failure->process != NO_PROCESS)
         process_text(report->communication, failure->process, process);
     show_counted(failure->count, "time", times);
-    uint64_t covered = covered_time(&failure->covered);
-    show_duration(covered, time);
+    uint64_t covered = covered_time(&failure->covered), trying = finding->failed.trying;
+    show_duration(trying > 0 ? trying : covered, time);
     show_duration(report->communication->duration, all);
     reasons_text(failure, reasons, sizeof(reasons));
     if (strcmp(failure->address, "*") == 0)
         strcpy(address, "other addresses");
     else
         end_text(report->communication, &nobody, failure->address, address);
-    if (covered > 0)
+    if (trying > 0)
+        snprintf(took, sizeof(took), " and never succeeded: it tried again for %s of %s", time,
+                 all);
+    else if (covered > 0)
         snprintf(took, sizeof(took), ", which took %s of %s", time, all);
     say(content, "Network", "%s failed to connect to %s %s (%s)%s.", process, address, times,
         reasons, took);

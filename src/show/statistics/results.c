@@ -12,6 +12,7 @@
 #include "show/text/matching_face.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -29,6 +30,7 @@
 #define INPUT(member)     FIELD(communication_input, member)
 #define LOAD(member)      FIELD(communication_machine, load.member)
 #define CGROUP(member)    FIELD(communication_cgroup, member)
+#define DECISION(member)  FIELD(communication_decision, record.member)
 #define ALL(member)       FIELD(communication, member)
 #define FAILURE(member)   FIELD(communication_failure, member)
 
@@ -304,6 +306,128 @@ static void cgroup_name(const struct communication *all, const void *row,
     (void)all;
     snprintf(value->made, sizeof(value->made), "cgroup %" PRIu64, cgroup->number);
     set_text(value, cgroup->name != NULL ? cgroup->name : value->made, NAME_SIZE);
+}
+
+static const struct decision_record *decision_of(const void *row)
+{
+    return &((const struct communication_decision *)row)->record;
+}
+
+static void decision_machine(const struct communication *all, const void *row,
+                             struct result_value *value)
+{
+    const struct communication_decision *decision = row;
+
+    set_text(value, all->machines[decision->machine].name, MACHINE_TEXT_SIZE - 1);
+}
+
+static void decision_word(const struct communication *all, const void *row,
+                          struct result_value *value)
+{
+    (void)all;
+    set_text(value, decision_name(decision_of(row)->outcome), SIZE_MAX);
+}
+
+static void decision_unit(const struct communication *all, const void *row,
+                          struct result_value *value)
+{
+    (void)all;
+    set_text(value, decision_of(row)->flags & DECISION_IS_TIME ? "ns" : "per_second", SIZE_MAX);
+}
+
+static void goal_value(uint64_t goal, const void *row, struct result_value *value)
+{
+    bool is_time = decision_of(row)->flags & DECISION_IS_TIME;
+
+    value->json = goal == NOT_KNOWN ? json_null() : json_real((double)goal / (is_time ? 1 : 1000));
+}
+
+static void goal_before(const struct communication *all, const void *row,
+                        struct result_value *value)
+{
+    (void)all;
+    goal_value(decision_of(row)->before, row, value);
+}
+
+static void goal_after(const struct communication *all, const void *row, struct result_value *value)
+{
+    (void)all;
+    goal_value(decision_of(row)->after, row, value);
+}
+
+static void goal_text(uint64_t goal, const void *row, struct result_value *value)
+{
+    show_goal(goal, decision_of(row)->flags, value->made);
+    set_text(value, goal == NOT_KNOWN ? NULL : value->made, UNIT_SIZE);
+}
+
+static void goal_before_text(const struct communication *all, const void *row,
+                             struct result_value *value)
+{
+    (void)all;
+    goal_text(decision_of(row)->before, row, value);
+}
+
+static void goal_after_text(const struct communication *all, const void *row,
+                            struct result_value *value)
+{
+    (void)all;
+    goal_text(decision_of(row)->after, row, value);
+}
+
+/* In thousandths; NAN: not known. */
+static double gain_value(uint32_t thousandths)
+{
+    return thousandths == DECISION_NOT_KNOWN ? NAN : thousandths;
+}
+
+static json_t *gain_json(double thousandths)
+{
+    return isnan(thousandths) ? json_null() : json_real(thousandths / 1000);
+}
+
+static void gain_text(double thousandths, struct result_value *value)
+{
+    show_gain(thousandths, value->made);
+    set_text(value, isnan(thousandths) ? NULL : value->made, UNIT_SIZE);
+}
+
+static void predicted(const struct communication *all, const void *row, struct result_value *value)
+{
+    (void)all;
+    value->json = gain_json(gain_value(decision_of(row)->predicted));
+}
+
+static void predicted_text(const struct communication *all, const void *row,
+                           struct result_value *value)
+{
+    (void)all;
+    gain_text(gain_value(decision_of(row)->predicted), value);
+}
+
+static void measured(const struct communication *all, const void *row, struct result_value *value)
+{
+    (void)all;
+    value->json = gain_json(decision_gain(decision_of(row)));
+}
+
+static void measured_text(const struct communication *all, const void *row,
+                          struct result_value *value)
+{
+    (void)all;
+    gain_text(decision_gain(decision_of(row)), value);
+}
+
+static void noise(const struct communication *all, const void *row, struct result_value *value)
+{
+    (void)all;
+    value->json = gain_json(gain_value(decision_of(row)->noise));
+}
+
+static void noise_text(const struct communication *all, const void *row, struct result_value *value)
+{
+    (void)all;
+    gain_text(gain_value(decision_of(row)->noise), value);
 }
 
 /* Only if it has a limit. */
@@ -965,6 +1089,32 @@ static const struct result_column of_cgroup[] = {
     "queue.messages_mean_over_operations queue.messages_now queue.bytes_max queue.bytes_now "      \
     "queue.unreceived message_wait_ns receiver_wait_ns delivery_ns sender_blocked_ns"
 
+static const struct result_column of_decision[] = {
+    {"time_ns", "AT", RESULT_NS, FIELD(communication_decision, time)},
+    {"machine", "MACHINE", RESULT_TEXT, .get = decision_machine, .when = WHEN_MACHINES},
+    {"number", NULL, RESULT_NUMBER, DECISION(number)},
+    {"decision", "DECISION", RESULT_TEXT, .get = decision_word},
+    {"act", "ACT", RESULT_NAME, DECISION(act)},
+    {"from", "FROM", RESULT_NAME, DECISION(from), .rank = 2},
+    {"to", "TO", RESULT_NAME, DECISION(to)},
+    {"goal", "GOAL", RESULT_NAME, DECISION(goal), .rank = 3},
+    {"unit", NULL, RESULT_TEXT, .get = decision_unit},
+    {"before", NULL, RESULT_JSON, .get = goal_before},
+    {"before_text", "BEFORE", RESULT_TEXT, .get = goal_before_text, .flags = RESULT_PEOPLE},
+    {"after", NULL, RESULT_JSON, .get = goal_after},
+    {"after_text", "AFTER", RESULT_TEXT, .get = goal_after_text, .flags = RESULT_PEOPLE},
+    {"before_length_ns", NULL, RESULT_NS, DECISION(before_length)},
+    {"after_length_ns", NULL, RESULT_NS, DECISION(after_length)},
+    {"predicted_gain", NULL, RESULT_JSON, .get = predicted},
+    {"predicted_text", "PREDICTED", RESULT_TEXT, .get = predicted_text, .rank = 1,
+     .flags = RESULT_PEOPLE},
+    {"measured_gain", NULL, RESULT_JSON, .get = measured},
+    {"measured_text", "GAIN", RESULT_TEXT, .get = measured_text, .flags = RESULT_PEOPLE},
+    {"noise", NULL, RESULT_JSON, .get = noise},
+    {"noise_text", "NOISE", RESULT_TEXT, .get = noise_text, .rank = 1, .flags = RESULT_PEOPLE},
+    {"reason", NULL, RESULT_NAME, DECISION(reason)},
+};
+
 /* Of a cgroup without limits there is nothing to say. */
 #define CGROUP_NEEDS "quota_ns memory_limit_bytes throttled_periods memory_limit_reached oom_kills"
 
@@ -1172,6 +1322,21 @@ const struct result_kind result_kinds[RESULT_KINDS] = {
                 "periods throttled_periods throttled throttled_ns memory_bytes memory_limit_bytes "
                 "memory_limit_reached oom_kills waited.cpu_ns waited.memory_ns waited.disk_ns",
          .order = {[ORDER_BYTES] = "throttled_ns", [ORDER_CPU] = "cpu_ns", [ORDER_NAME] = "name"}},
+    [RESULTS_DECISIONS] =
+        {.list = "decisions",
+         COLUMNS(of_decision),
+         ROWS(communication_decision, decisions, decision_count),
+         .table = TABLE_DECISIONS,
+         .tables = {{"Steering",
+                     "time_ns machine decision act from to goal before_text after_text "
+                     "predicted_text measured_text noise_text",
+                     .needs = "number"}},
+         .report = {"Steering",
+                    "time_ns machine decision act from to before_text after_text predicted_text "
+                    "measured_text",
+                    .needs = "number", .more = "dpm stats --by decision"},
+         .csv = "time_ns machine number decision act from to goal unit before_length_ns "
+                "after_length_ns reason"},
 };
 
 const struct result_kind *result_kind_of(enum show_table table)

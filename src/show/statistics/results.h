@@ -148,6 +148,7 @@ enum result_kind_id {
     RESULTS_INTERVALS,
     RESULTS_LOADS, /* what machines did, and how long tasks waited there */
     RESULTS_CGROUPS,
+    RESULTS_DECISIONS, /* of dpm steer */
     RESULT_KINDS,
 };
 

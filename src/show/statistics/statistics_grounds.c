@@ -120,6 +120,10 @@ static void print_unmetered(const struct communication *communication, FILE *fil
     if (kinds[0] != '\0')
         fprintf(file, "\nMessages on sockets of these kinds are not recorded, by any meter: %s.\n",
                 kinds);
+    if ((communication->unmetered >> UNMETERED_PROCESS_VM & 1) && !communication->mpi_recorded)
+        fputs("\nA process has copied from, or to, the memory of another one (process_vm_readv, "
+              "process_vm_writev). What passes so is not recorded.\n",
+              file);
 }
 
 static void print_other_systems(const struct communication *communication, FILE *file)

@@ -11,7 +11,8 @@
  *      "late_receivers": [ ... ],
  *      "paths": [ ... ],
  *      "loads": [ ... ],             of machines
- *      "cgroups": [ ... ]}
+ *      "cgroups": [ ... ],
+ *      "decisions": [ ... ]}
  */
 #include "analysis/statistics/statistics_figures.h"
 #include "show/statistics/results.h"
@@ -130,6 +131,8 @@ static int print_lists(const struct communication *communication, const struct s
         result = print_rows(RESULTS_LOADS, communication, shape, file);
     if (result == 0)
         result = print_rows(RESULTS_CGROUPS, communication, shape, file);
+    if (result == 0)
+        result = print_rows(RESULTS_DECISIONS, communication, shape, file);
     return result;
 }
 

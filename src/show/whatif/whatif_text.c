@@ -384,7 +384,8 @@ static int print_found_json(const struct whatif_model *model, const struct whati
                                 "cpus", cpus == 0 ? json_null() : json_count(cpus), "left_out",
                                 json_count(found->now.left_out), "left_out_first",
                                 json_count(found->now.early), "tried", json_count(found->tried),
-                                "changes", json_array_of(found, found->count, trial_json)),
+                                "not_tried", json_count(found->left), "changes",
+                                json_array_of(found, found->count, trial_json)),
                       JSON_INDENT(1) | JSON_ENCODE_ANY, file);
 }
 

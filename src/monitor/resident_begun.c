@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * resident_begun.c: processes that have begun a short time ago: for how long they ran without sensors, which ended before they
+ * were found, and which of these are known nevertheless, since sensors stood before they began.
+ */
+#include "monitor/resident_private.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+
+struct begun *begun_find(struct resident *resident, pid_t pid)
+{
+    for (size_t i = 0; i < resident->begun_count; i++) {
+        struct begun *begun = &resident->begun_list[(resident->begun_first + i) % BEGUN_MOST];
+        if (begun->pid == pid)
+            return begun;
+    }
+    return NULL;
+}
+
+/* The oldest make room; one that was not found until then counts as unseen. */
+static struct begun *begun_add(struct resident *resident, pid_t pid)
+{
+    if (resident->begun_count == BEGUN_MOST) {
+        const struct begun *oldest = &resident->begun_list[resident->begun_first];
+        resident->unseen += !oldest->seen && oldest->on == 0 &&
+                            !instances_lives(resident->instances, oldest->pid);
+        resident->begun_first = (resident->begun_first + 1) % BEGUN_MOST;
+        resident->begun_count--;
+    }
+    struct begun *begun =
+        &resident->begun_list[(resident->begun_first + resident->begun_count++) % BEGUN_MOST];
+    *begun = (struct begun){.pid = pid};
+    return begun;
+}
+
+static void count_start(struct resident *resident, const struct begun *begun)
+{
+    uint64_t late = begun->on - begun->time;
+
+    resident->late_starts++;
+    if (late > resident->latest_start)
+        resident->latest_start = late;
+}
+
+/* A process that has ended: whether sensors that stood before it began have records of it. */
+static bool is_held(const struct resident *resident, pid_t pid)
+{
+    for (size_t i = 0; i < resident->options.collector_count; i++)
+        if (resident->collectors[i].holds != NULL &&
+            resident->collectors[i].holds(resident->collectors[i].self, pid))
+            return true;
+    return false;
+}
+
+void begun_heard(void *context, pid_t pid, const char *name, uint64_t time, bool covered)
+{
+    struct resident *resident = context;
+    struct begun *begun = begun_find(resident, pid);
+
+    if (!instances_is_named(resident->instances, name)) {
+        if (begun != NULL) { /* it executes another program */
+            resident->unseen += !begun->seen && begun->on == 0 && is_held(resident, pid);
+            begun->seen = true;
+        }
+        return;
+    }
+    if (begun == NULL)
+        begun = begun_add(resident, pid);
+    else if (begun->time == 0 && begun->on > time) /* it was found earlier than this was heard */
+        count_start(resident, &(struct begun){pid, time, begun->on});
+    begun->time = time;
+    begun->covered = covered;
+    snprintf(begun->name, sizeof(begun->name), "%s", name);
+    if (resident->scan > resident->scanned + SCAN_LEAST)
+        resident->scan = resident->scanned + SCAN_LEAST;
+}
+
+/* Whether a view speaks of the only process of a program. */
+static bool wants_only(const struct resident *resident)
+{
+    const struct view_file *file = resident->options.file;
+
+    for (size_t i = 0; i < file->view_count; i++)
+        for (size_t k = 0; k < file->views[i].entity_count; k++)
+            if (file->views[i].entities[k].builtin == VIEW_PROGRAM &&
+                file->views[i].entities[k].index == VIEW_ONLY)
+                return true;
+    return false;
+}
+
+/* One that has ended appears. Returns whether others may, before it is gone: each may have been the only one. */
+static bool insert_ended(struct resident *resident, const struct begun *begun, uint64_t now)
+{
+    instances_insert(resident->instances, begun->pid, begun->name);
+    if (resident->scan > now + SCAN_LEAST)
+        resident->scan = now + SCAN_LEAST;
+    return !wants_only(resident);
+}
+
+/* Those that have ended before they were found; others are kept for as long as finding one takes. */
+void begun_look(struct resident *resident, uint64_t now)
+{
+    size_t count = resident->begun_count;
+    bool may = true;
+
+    resident->begun_count = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct begun begun = resident->begun_list[(resident->begun_first + i) % BEGUN_MOST];
+        bool seen = begun.seen || begun.on != 0 || instances_lives(resident->instances, begun.pid);
+        uint64_t since = begun.time != 0 ? begun.time : begun.on;
+        bool gone = !seen && kill(begun.pid, 0) < 0 && errno == ESRCH;
+        bool held = gone && is_held(resident, begun.pid);
+        if (held && may)
+            may = insert_ended(resident, &begun, now);
+        else if (gone && !held)
+            resident->unseen += !begun.covered;
+        else if (now < since + BEGUN_FOR)
+            resident->begun_list[(resident->begun_first + resident->begun_count++) % BEGUN_MOST] =
+                begun;
+        else
+            resident->unseen += held; /* too many have ended */
+    }
+}
+
+/* Its sensors are on; `since`: sensors that stand have been since then; 0: its own, now. */
+void begun_sensed(struct resident *resident, pid_t pid, uint64_t since)
+{
+    struct begun *begun = begun_find(resident, pid);
+    bool known = begun != NULL;
+
+    if (known && begun->on != 0)
+        return;
+    if (!known)
+        begun = begun_add(resident, pid);
+    begun->on = since != 0 ? since : clock_now(CLOCK_MONOTONIC);
+    if (known && begun->on > begun->time)
+        count_start(resident, begun);
+}
