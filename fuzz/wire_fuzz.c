@@ -52,6 +52,23 @@ static void try_values(json_t *json)
     PROMISE(wire_take_number(json, "period", 10, &number) == -EINVAL);
 }
 
+static void try_rate(json_t *json)
+{
+    struct row_rate rate, again;
+    uint32_t row, entity, row_again, entity_again;
+
+    if (wire_take_rate(json, &row, &entity, &rate) < 0)
+        return;
+    PROMISE(entity < VIEW_ENTITIES_MOST && rate.changes >= -1 && rate.records >= 0 &&
+            rate.handed >= 0 && rate.lost >= 0);
+    json_t *written = wire_rate(row, entity, &rate);
+    PROMISE(wire_take_rate(written, &row_again, &entity_again, &again) == 0);
+    PROMISE(row == row_again && entity == entity_again && rate.changes == again.changes &&
+            rate.records == again.records && rate.handed == again.handed &&
+            rate.lost == again.lost && rate.sensor_passes == again.sensor_passes);
+    json_decref(written);
+}
+
 static void try_step(json_t *json, const struct view_file *file)
 {
     struct view_plan plan, of_again;
@@ -86,6 +103,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     try_values(json_object_get(json, "values"));
     for (size_t i = 0; i < json_array_size(json_object_get(json, "steps")); i++)
         try_step(json_array_get(json_object_get(json, "steps"), i), file);
+    for (size_t i = 0; i < json_array_size(json_object_get(json, "rates")); i++)
+        try_rate(json_array_get(json_object_get(json, "rates"), i));
     PROMISE(wire_take_number(json, "row", 100, &number) < 0 || number <= 100);
     view_file_free(file);
     json_decref(json);
@@ -98,6 +117,7 @@ size_t fuzz_example(uint8_t *bytes, size_t room)
         "{\"plan\": {\"top\": \"central\", \"period\": 0.5, \"instances\": [{\"collection\": "
         "\"traced\", "
         "\"evaluated\": \"sensor\"}, {\"collection\": \"probed\", \"evaluated\": \"resident\"}]}, "
+        "\"rates\": [[7, 1, -1, 4400.5, 4400, 0, true]], "
         "\"values\": [1, -2.5e3, null, \"full\"], \"row\": 7, \"steps\": [[\"bind\", 3, 1, 812], "
         "[\"open\", 3, 0, {\"top\": \"sensor\", \"period\": 0, \"instances\": [{\"collection\": "
         "\"sampled\", \"evaluated\": \"central\"}, "

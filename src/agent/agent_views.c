@@ -32,6 +32,7 @@ struct agent_views {
     bool lacks;       /* some were, so what the central monitor has may be out of date */
     json_int_t beat;  /* ns: how often it says up to when all has been said */
     uint64_t due;     /* CLOCK_MONOTONIC: of that */
+    uint64_t rated;   /* CLOCK_MONOTONIC: when rates were looked at */
 };
 
 /* ---- what happens ---- */
@@ -172,6 +173,24 @@ static json_t *take_batch(struct agent_views *views)
     return batch;
 }
 
+static void add_rate(void *context, uint32_t row, uint32_t entity, const struct row_rate *rate)
+{
+    json_array_append_new(context, wire_rate(row, entity, rate));
+}
+
+#define RATES_EVERY 1000000000u /* ns */
+
+/* Once a second, and before what waits to be said: that there is too much of it must be known soon. */
+static void add_rates(struct agent_views *views, json_t *params, uint64_t now)
+{
+    if (now < views->rated + RATES_EVERY)
+        return;
+    json_t *rates = json_array();
+    views->rated = now;
+    resident_rates(views->resident, add_rate, rates);
+    json_object_set_new(params, "rates", rates);
+}
+
 /* What has happened since, with the time up to which that is all. */
 static void say_all(struct agent_views *views)
 {
@@ -183,10 +202,11 @@ static void say_all(struct agent_views *views)
         return;
     json_t *batch = take_batch(views);
     bool all = json_array_size(views->said) == 0 && !views->lacks;
-    agent_notice(views->agent, "view.said",
-                 json_pack("{s:I, s:o, s:I, s:I}", "begin", views->begin, "said", batch, "until",
-                           all ? (json_int_t)resident_until(views->resident) : 0, "dropped",
-                           (json_int_t)views->dropped));
+    json_t *params = json_pack("{s:I, s:o, s:I, s:I}", "begin", views->begin, "said", batch,
+                               "until", all ? (json_int_t)resident_until(views->resident) : 0,
+                               "dropped", (json_int_t)views->dropped);
+    add_rates(views, params, now);
+    agent_notice(views->agent, "view.said", params);
     views->dropped = 0;
     views->due = now + (uint64_t)(feeds ? views->beat : BEAT_SLOW);
     if (json_array_size(views->said) == 0 && views->lacks) {

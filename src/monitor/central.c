@@ -233,6 +233,10 @@ int central_read(struct central *central, const struct view_entity *entity, cons
 void central_answer(struct central *central, uint32_t row, uint32_t entity, uint64_t time,
                     const struct view_value *values, size_t count)
 {
+    struct central_row *settling = central_row_at(central, row);
+
+    if (settling != NULL)
+        central_settle_entity(settling, entity, time);
     for (size_t i = 0; i < QUESTIONS_MOST; i++) {
         struct question *question = &central->questions[i];
         if (!question->open || question->row != row || question->entity != entity)
@@ -266,7 +270,8 @@ void central_each_row(const struct central *central, uint32_t view,
             continue;
         const struct central_row_state state = {.name = row->name,
                                                 .active = row->active,
-                                                .late = row->unknown,
+                                                .late = row->unknown && !central_is_changing(row),
+                                                .changing = central_is_changing(row),
                                                 .missing = row->active ? NULL : missing_entity(row),
                                                 .since = row->since,
                                                 .times = row->times,

@@ -61,7 +61,8 @@ int central_read(struct central *central, const struct view_entity *entity, cons
 struct central_row_state {
     const char *name; /* of the instance that [*] stands for; "": the view has none */
     bool active;
-    bool late; /* a machine is late: whether it is active is not known */
+    bool late;     /* a machine is late: whether it is active is not known */
+    bool changing; /* its plan changes: not known either */
     /* an entity of the predicate without which it cannot be true, and which is not there; NULL: none */
     const struct view_entity *missing;
     uint64_t since;                  /* when it became what it is */
@@ -91,6 +92,17 @@ bool central_machine(const struct central *central, size_t number,
 /* For how long the oldest of the values has waited that wait for those of other machines, ns; 0: none does. */
 uint64_t central_behind(const struct central *central);
 
+/* Of all rows of a view. */
+struct central_measured_state {
+    double changes;     /* per second, of all instances; 0: not measured */
+    double load;        /* as in struct view_plan, of the row with the most */
+    uint64_t replanned; /* how often rates have changed the plan of a row */
+    const char *why;    /* the last time, or why it cannot be kept; "": never */
+};
+
+void central_measured(const struct central *central, uint32_t view,
+                      struct central_measured_state *ret_state);
+
 bool central_is_on(const struct central *central, uint32_t view);
 const struct view_conditions *central_conditions(const struct central *central, uint32_t view);
 
@@ -116,6 +128,13 @@ void central_record(struct central *central, uint32_t row, uint32_t entity, uint
                     uint32_t probe, const struct view_value *values, size_t count);
 void central_result(struct central *central, uint32_t row, bool active, uint64_t time,
                     const struct view_value *targets, size_t count);
+
+/* Rates of an instance of a row, as resident_rates has them. */
+void central_rate(struct central *central, uint32_t row, uint32_t entity,
+                  const struct row_rate *rate);
+
+/* Looks whether plans hold, and changes those that do not. Call it often; it looks once a second. `now`: CLOCK_MONOTONIC, ns. */
+void central_review(struct central *central, uint64_t now);
 
 /* All that this machine has to say up to this time has come. Once it tells that, its values are compared with those of others only
  * when these have told so, too; a machine that does not for 2 s is late, and rows with its values are unknown. */

@@ -60,6 +60,7 @@ static void unbind_entity(struct central_row *row, uint32_t entity)
                      NULL);
     row->bound[entity] = 0;
     row->linked &= ~(1u << entity);
+    central_forget_rate(row, entity);
     central_record_unknown(row, entity); /* the resident monitor may be gone, too */
     answer_unknown(row, entity);
 }
@@ -79,7 +80,7 @@ static void close_shares(struct central_row *row)
 }
 
 /* Where the row's instances are, or could be. */
-static void find_places(const struct central_row *row, struct planning_place *places)
+void central_find_places(const struct central_row *row, struct planning_place *places)
 {
     const struct central *central = row->central;
 
@@ -94,6 +95,7 @@ static void find_places(const struct central_row *row, struct planning_place *pl
         else if (central->link_count == 1)
             places[i].machine = central->links[0].machine;
     }
+    central_add_measured(row, places);
 }
 
 /* Only machines matter: processes change whenever an instance is started again. */
@@ -105,6 +107,22 @@ static bool is_planned_for(const struct central_row *row, const struct planning_
     return row->planned;
 }
 
+/* The plan that the row has now. */
+static void open_plan(struct central_row *row)
+{
+    struct central *central = row->central;
+
+    row->planned = true;
+    central->generation = (central->generation + 1) % GENERATIONS;
+    row->number = row->number % MONITOR_ROWS_MOST + central->generation * MONITOR_ROWS_MOST;
+    central->plans[row->view] = &row->plan;
+    if (row->plan.top == VIEW_IN_CENTRAL && (row->monitor = central_monitor_new(row)) == NULL)
+        central_out_of_memory(central);
+    for (uint32_t i = 0; i < central_view_of(row)->entity_count; i++)
+        if (row->bound[i] != 0)
+            bind_entity(row, i);
+}
+
 /* Plans the row for where its instances are now. If that has changed, shares are opened anew, and the row begins as
  * inactive. */
 static void plan_row(struct central_row *row)
@@ -114,7 +132,7 @@ static void plan_row(struct central_row *row)
     struct problem problem = {""};
     char line[512] = "";
 
-    find_places(row, places);
+    central_find_places(row, places);
     if (is_planned_for(row, places))
         return;
     central_set_row(row, false, clock_now(CLOCK_REALTIME), NULL);
@@ -127,16 +145,33 @@ static void plan_row(struct central_row *row)
         return;
     if (line[0] != '\0')
         central_note(central, line);
-    row->planned = true;
-    central->generation = (central->generation + 1) % GENERATIONS;
-    row->number = row->number % MONITOR_ROWS_MOST + central->generation * MONITOR_ROWS_MOST;
-    central->plans[row->view] = &row->plan;
-    if (row->plan.top == VIEW_IN_CENTRAL && (row->monitor = central_monitor_new(row)) == NULL)
-        central_out_of_memory(central);
-    for (uint32_t i = 0; i < central_view_of(row)->entity_count; i++)
-        if (row->bound[i] != 0)
-            bind_entity(row, i);
+    row->adapted = false;
+    open_plan(row);
     central_set_unknown(row, central_is_unknown(row), clock_now(CLOCK_REALTIME));
+}
+
+/* Instances are asked for their values behind all steps: the answers show that what their sensors have now was said. */
+void central_replan(struct central_row *row, const struct view_plan *plan)
+{
+    struct central *central = row->central;
+
+    row->settling = 0;
+    central_set_unknown(row, true, clock_now(CLOCK_REALTIME));
+    central_take_held(central, row);
+    close_shares(row); /* which answers for the earlier plan */
+    central_keep_changes(row);
+    row->plan = *plan;
+    row->active = false; /* unknown */
+    open_plan(row);
+    row->settling = row->linked;
+    row->settled = 1; /* until the answers have come */
+    for (uint32_t i = 0; i < central_view_of(row)->entity_count; i++)
+        if ((row->linked & 1u << i) != 0)
+            central_step(central, row->links[i],
+                         &(struct row_step){.kind = STEP_READ, .row = row->number, .entity = i},
+                         NULL);
+    if (row->linked == 0)
+        central_settle(central);
 }
 
 /* ---- which instance an entity is ---- */
@@ -206,7 +241,7 @@ static void bind_row(struct central_row *row)
     }
     uint32_t before = row->planned ? fresh : 0;
     struct planning_place places[VIEW_ENTITIES_MOST];
-    find_places(row, places);
+    central_find_places(row, places);
     if (is_planned_for(row, places)) {
         for (uint32_t i = 0; i < view->entity_count; i++)
             if ((before & 1u << i) != 0)

@@ -206,6 +206,8 @@ static void note(struct central *central, int link, const char *text)
 
 bool central_is_unknown(const struct central_row *row)
 {
+    if (central_is_changing(row))
+        return true;
     for (size_t i = 0; i < row->opened_count; i++)
         if (row->central->order.links[row->opened[i]].late)
             return true;
@@ -227,6 +229,30 @@ static void set_late(struct central *central, int link, const char *why, uint64_
     mark_rows(central, time);
 }
 
+/* Rows whose plan was changed, and whose first values are evaluated. */
+static void settle_rows(struct central *central, uint64_t until)
+{
+    for (size_t i = 0; i < central->row_count; i++) {
+        struct central_row *row = central->rows[i];
+        if (row == NULL || row->settling != 0 || row->settled == 0 ||
+            (central_is_ordered(row) && row->settled > until))
+            continue;
+        row->settled = 0;
+        central_set_unknown(row, central_is_unknown(row), clock_now(CLOCK_REALTIME));
+    }
+}
+
+void central_settle_entity(struct central_row *row, uint32_t entity, uint64_t time)
+{
+    if ((row->settling & 1u << entity) == 0)
+        return;
+    row->settling &= ~(1u << entity);
+    if (time > row->settled)
+        row->settled = time;
+    if (row->settling == 0 && !central_is_ordered(row))
+        settle_rows(row->central, 0);
+}
+
 void central_settle(struct central *central)
 {
     struct central_order *order = &central->order;
@@ -239,9 +265,11 @@ void central_settle(struct central *central)
             set_late(central, i,
                      "its values arrive more than 2 s late: views that use them are unknown",
                      order->links[i].until);
-    if (order->count == 0)
-        return;
     uint64_t until = said_by_all(central, &slowest);
+    if (order->count == 0) {
+        settle_rows(central, until);
+        return;
+    }
     if (order->count > WAITING_MOST && slowest >= 0) {
         set_late(central, slowest,
                  "too many values of other machines wait for its own: views that use these are "
@@ -251,6 +279,7 @@ void central_settle(struct central *central)
     }
     while (order->count > 0 && order->heap[0]->time <= until)
         take_first(central, order);
+    settle_rows(central, until);
 }
 
 void central_said(struct central *central, int link, uint64_t until)
@@ -274,6 +303,7 @@ void central_dropped(struct central *central, int link, uint64_t count)
     struct order_link *of = &central->order.links[link];
 
     of->dropped += count;
+    central->rates[link].dropped += count;
     if (!of->late)
         set_late(central, link,
                  "its values come faster than they can be sent, and some are dropped: views that "

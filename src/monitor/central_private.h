@@ -23,6 +23,13 @@ struct known_instance {
     uint64_t id;    /* unique */
 };
 
+/* What was measured of an instance of a row. */
+struct measured {
+    struct row_rate rate; /* changes negative: not known */
+    bool traced;          /* changes are measured now */
+    uint64_t time;        /* CLOCK_MONOTONIC: when they were last */
+};
+
 struct central_row {
     struct central *central;
     uint32_t
@@ -51,6 +58,18 @@ struct central_row {
     uint64_t newer; /* time of values that are not in the model yet; 0: all are */
     struct view_value *values; /* of the targets, while active */
     char (*texts)[TEXT_SIZE];
+    /* central_rates.c */
+    struct measured measured[VIEW_ENTITIES_MOST];
+    unsigned over, calm;         /* reviews in a row */
+    bool cannot;                 /* was said */
+    bool adapted;                /* the plan was chosen for high rates */
+    uint64_t changed_at;         /* CLOCK_MONOTONIC */
+    uint64_t replanned;          /* how often */
+    char why[PLANNING_WHY_SIZE]; /* the last time; "": never */
+    uint32_t
+        settling; /* set of entities whose first values under a new plan have not come yet ... */
+    uint64_t
+        settled; /* ... and the wall clock of the latest of those that have; 0: all is evaluated */
 };
 
 struct order_link {
@@ -68,6 +87,22 @@ struct central_order {
     struct order_link links[CENTRAL_LINKS_MOST];
 };
 
+/* Records per second that a machine reads, or that its way carries. */
+struct carried {
+    double most;   /* 0: not known */
+    uint64_t time; /* CLOCK_MONOTONIC: when that was measured */
+    unsigned full; /* reviews in a row with more than that */
+};
+
+struct link_rates {
+    uint64_t arrived, dropped; /* values since the last review */
+    struct carried reads, carries;
+    struct demand {   /* of all instances there, per second */
+        double given; /* to be read */
+        double handed, lost;
+    } demand;
+};
+
 struct central {
     struct monitor_options options;
     struct central_calls calls;
@@ -76,6 +111,8 @@ struct central {
     struct central_link links[CENTRAL_LINKS_MOST];
     int link_count;
     struct central_order order;
+    struct link_rates rates[CENTRAL_LINKS_MOST];
+    uint64_t reviewed;                /* CLOCK_MONOTONIC */
     struct known_instance *instances; /* that live */
     size_t instance_count, instance_capacity;
     uint64_t last_id;
@@ -106,6 +143,12 @@ struct central {
 static inline const struct view *central_view_of(const struct central_row *row)
 {
     return &row->central->options.file->views[row->view];
+}
+
+/* Whether its plan was changed, and not all values of the new one are evaluated. */
+static inline bool central_is_changing(const struct central_row *row)
+{
+    return row->settling != 0 || row->settled != 0;
 }
 
 /* central_links.c: asks a resident monitor, and counts it. */
@@ -168,6 +211,23 @@ void central_order_forget(struct central *central, int link);
 void central_order_done(struct central_order *order);
 
 void central_record_unknown(struct central_row *row, uint32_t entity);
+
+/* The row; NULL: it is of an earlier plan, or there is none. */
+struct central_row *central_row_at(const struct central *central, uint32_t number);
+
+/* central_instances.c: where the row's instances are, or could be, with what was measured of them. */
+void central_find_places(const struct central_row *row, struct planning_place *places);
+
+/* Carries out another plan: the row is unknown until the values of all its instances have come. */
+void central_replan(struct central_row *row, const struct view_plan *plan);
+
+/* What it waits for has come: all of an instance. `time`: wall clock. */
+void central_settle_entity(struct central_row *row, uint32_t entity, uint64_t time);
+
+/* central_rates.c. */
+void central_add_measured(const struct central_row *row, struct planning_place *places);
+void central_forget_rate(struct central_row *row, uint32_t entity);
+void central_keep_changes(struct central_row *row);
 
 /* Asks for the values of an instance, or for no more. */
 void central_ask(struct central_row *row, uint32_t entity, bool probe);

@@ -117,7 +117,7 @@ void central_set_unknown(struct central_row *row, bool unknown, uint64_t time)
     tell(row, unknown ? VIEW_UNCLEAR : row->active ? VIEW_APPEARED : VIEW_GONE, time);
 }
 
-static struct central_row *row_at(const struct central *central, uint32_t row)
+struct central_row *central_row_at(const struct central *central, uint32_t row)
 {
     uint32_t place = row % MONITOR_ROWS_MOST;
     struct central_row *at = place < central->row_count ? central->rows[place] : NULL;
@@ -137,7 +137,7 @@ static void note_delay(struct central_row *row, uint64_t time)
 void central_result(struct central *central, uint32_t number, bool active, uint64_t time,
                     const struct view_value *targets, size_t count)
 {
-    struct central_row *row = row_at(central, number);
+    struct central_row *row = central_row_at(central, number);
 
     central->passed++;
     if (row != NULL && row->monitor == NULL &&
@@ -185,7 +185,7 @@ static void store_values(struct central_row *row, uint32_t entity, uint64_t time
 static struct central_row *row_of_values(const struct central *central, uint32_t number,
                                          uint32_t entity, size_t count)
 {
-    struct central_row *row = row_at(central, number);
+    struct central_row *row = central_row_at(central, number);
 
     return row == NULL || entity >= central_view_of(row)->entity_count ||
                    count != central_view_of(row)->reference_count
@@ -213,6 +213,8 @@ void central_record(struct central *central, uint32_t number, uint32_t entity, u
     struct central_row *row = row_of_values(central, number, entity, count);
 
     central->passed++;
+    if (row != NULL && (row->linked & 1u << entity) != 0)
+        central->rates[row->links[entity]].arrived++;
     if (row != NULL && !central_hold(row, entity, time, values, count))
         central_take_record(central, number, entity, time, probe, values, count);
 }

@@ -40,6 +40,14 @@ struct collected_how {
     char why[256]; /* if not as wished; "": as wished */
 };
 
+/* Since it was opened. */
+struct collected_counts {
+    uint64_t changes; /* of its values, while it was on */
+    uint64_t records; /* handed over */
+    uint64_t lost;
+    bool sensor_passes; /* the sensors cannot evaluate its conditions */
+};
+
 struct collection; /* belongs to its collector */
 
 /* Values of a collection, by reference of the view: those of its instance. `time`: CLOCK_MONOTONIC, ns. May call
@@ -86,6 +94,9 @@ struct collector {
     uint64_t (*oldest)(void *self);
     /* Sensors that stand for a view are switched off, or on again. */
     void (*rest)(void *self, const struct view_conditions *conditions, bool off);
+    /* What one collection has counted. Returns false if it counts nothing. NULL: none does. */
+    bool (*counted)(void *self, const struct collection *collection,
+                    struct collected_counts *ret_counts);
 };
 
 /* Frees collectors that nothing has taken over. */

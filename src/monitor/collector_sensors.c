@@ -278,14 +278,6 @@ static void close_collection(void *self, struct collection *collection)
     free(collection);
 }
 
-static bool is_text(const char *type)
-{
-    size_t size = strlen(type);
-
-    return strstr(type, "char") != NULL && (type[size - 1] == '*' || type[size - 1] == ']') &&
-           strstr(type, "**") == NULL;
-}
-
 /* What the view compares its values with must be of their kind. */
 static int check_kinds(const struct collection *collection, struct problem *problem)
 {
@@ -296,14 +288,14 @@ static int check_kinds(const struct collection *collection, struct problem *prob
         if (collection->list[i].probe == NULL)
             continue;
         const char *type = sensor_probe_type(collection->list[i].probe);
-        const struct view_expression *other =
-            view_mismatch(view, (uint32_t)collection->list[i].reference,
-                          is_text(type) ? VIEW_IS_TEXT : VIEW_IS_NUMBER);
+        bool is_text = sensor_probe_is_text(collection->list[i].probe);
+        const struct view_expression *other = view_mismatch(
+            view, (uint32_t)collection->list[i].reference, is_text ? VIEW_IS_TEXT : VIEW_IS_NUMBER);
         if (other != NULL)
             return problem_set(
                 problem, -EINVAL, "%s:%u:%u: %s is a %s (%s): it cannot be compared with a %s",
                 collection->wish.file_name, other->line, other->column, reference->attribute,
-                is_text(type) ? "text" : "number", type, is_text(type) ? "number" : "text");
+                is_text ? "text" : "number", type, is_text ? "number" : "text");
     }
     return 0;
 }
@@ -383,6 +375,9 @@ static int open_collection(void *self, const struct collect_wish *wish, collect_
         close_collection(self, collection);
         return result;
     }
+    const struct collection *with =
+        collection->standing != NULL ? collection->standing : collection;
+    collection->sensor_passes = with->sensor_count > 1 || (wish->filter && !how.filtered);
     *ret_collection = collection;
     *ret_how = how;
     return 0;
@@ -582,6 +577,34 @@ static bool work(void *self)
     return i == WORK_MOST || sensing->queue.count > 0;
 }
 
+static bool has_other_takers(const struct collection *standing, const struct collection *own)
+{
+    for (size_t i = 0; standing != own && i < TAKERS; i++)
+        for (const struct collection *taker = standing->takers[i]; taker != NULL;
+             taker = taker->next)
+            if (taker != own)
+                return true;
+    return false;
+}
+
+static bool counted(void *self, const struct collection *collection,
+                    struct collected_counts *ret_counts)
+{
+    const struct collection *with =
+        collection->standing != NULL ? collection->standing : collection;
+    struct sensor_counts sum = {0};
+
+    (void)self;
+    for (size_t i = 0; i < with->sensor_count; i++)
+        count_closed(&sum, with->sensors[i]);
+    *ret_counts = (struct collected_counts){.changes = sum.passed + sum.refused + sum.lost,
+                                            .records = sum.passed,
+                                            .lost = sum.lost,
+                                            .sensor_passes = collection->sensor_passes};
+    /* sensors of a file count for all of its processes together */
+    return with->sensor_count > 0 && !has_other_takers(with, collection);
+}
+
 static void count(void *self, struct monitor_counts *counts)
 {
     const struct sensing *sensing = self;
@@ -629,6 +652,7 @@ int collector_sensors_new(struct collector *ret_collector, struct problem *probl
                                         .refilter = refilter,
                                         .descriptor = descriptor,
                                         .work = work,
+                                        .counted = counted,
                                         .count = count,
                                         .free = free_sensing};
     return 0;

@@ -22,6 +22,7 @@ struct program {
  */
 struct collection {
     struct collect_wish wish;
+    bool sensor_passes; /* its conditions cannot be evaluated by its sensors */
     collect_values *values;
     void *context;
     struct program *program; /* NULL: it stands, and the process ended before it was found */

@@ -22,6 +22,7 @@ struct monitor {
     struct notifier *notifier;
     int epoll;
     int link;                          /* of the resident monitor here */
+    uint64_t rated;                    /* CLOCK_MONOTONIC: when its rates were looked at */
     struct monitor_notified *of_views; /* what was notified, by view */
 };
 
@@ -242,11 +243,30 @@ uint64_t monitor_next(const struct monitor *monitor)
     return resident < notifier ? resident : notifier;
 }
 
+static void tell_rate(void *context, uint32_t row, uint32_t entity, const struct row_rate *rate)
+{
+    central_rate(context, row, entity, rate);
+}
+
+#define RATES_EVERY 1000000000u /* ns */
+
+static void tell_rates(struct monitor *monitor)
+{
+    uint64_t now = clock_now(CLOCK_MONOTONIC);
+
+    if (monitor->resident == NULL || now < monitor->rated + RATES_EVERY)
+        return;
+    monitor->rated = now;
+    resident_rates(monitor->resident, tell_rate, monitor->central);
+}
+
 int monitor_work(struct monitor *monitor, struct problem *problem)
 {
     int result = monitor->resident == NULL ? 0 : resident_work(monitor->resident, problem);
 
     central_note_missing(monitor->central);
+    tell_rates(monitor);
+    central_review(monitor->central, clock_now(CLOCK_MONOTONIC));
     notifier_work(monitor->notifier, clock_now(CLOCK_MONOTONIC));
     return result < 0 ? result : central_failed(monitor->central, problem);
 }

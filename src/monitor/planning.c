@@ -21,6 +21,15 @@ static struct view_placed placed_of(const struct view_costs *costs, const char *
     return placed;
 }
 
+static void take_measured(struct view_placed *placed, const struct planning_place *place)
+{
+    placed->changes = place->changes > 0 ? place->changes : placed->changes;
+    placed->passes = place->passes > 0 ? place->passes : placed->passes;
+    placed->reads = place->reads > 0 ? place->reads : placed->reads;
+    placed->carries = place->carries > 0 ? place->carries : placed->carries;
+    placed->sensor_passes = place->sensor_passes;
+}
+
 static int place(const struct view_conditions *conditions, const struct view_costs *costs,
                  const struct planning_place *places, const char *central,
                  struct view_costs *ret_costs)
@@ -40,6 +49,7 @@ static int place(const struct view_conditions *conditions, const struct view_cos
             snprintf(placed[i].machine, sizeof(placed[i].machine), "?%zu", i);
         if (places[i].process != 0)
             placed[i].process = places[i].process;
+        take_measured(&placed[i], &places[i]);
     }
     *ret_costs = *costs;
     ret_costs->placed = placed;
@@ -48,19 +58,42 @@ static int place(const struct view_conditions *conditions, const struct view_cos
     return 0;
 }
 
-/* No plan is in time. */
-static void say_why(const struct view *view, const struct view_plans *plans, char line[512])
+/* `here`: as `place` makes them. */
+static void why_full(const struct view *view, const struct view_costs *here,
+                     const struct view_plan *plan, char text[PLANNING_WHY_SIZE])
 {
-    if (plans->latest.window > plans->correct)
+    const struct view_placed *placed = &here->placed[plan->fullest];
+    char entity[VIEW_ENTITY_SIZE];
+    double most = plan->by_reading ? placed->reads : placed->carries;
+
+    view_entity_text(&view->entities[plan->fullest], entity);
+    if (most <= 0)
+        most = plan->by_reading ? view_usual_reads(here) : view_usual_carries(here, VIEW_ON_SUBNET);
+    snprintf(text, PLANNING_WHY_SIZE, "%s changes %.0f times/s, and %s %s%s %.0f records/s", entity,
+             placed->changes, plan->by_reading ? "the monitor of" : "the way from", placed->machine,
+             plan->by_reading ? " reads" : " carries", most);
+}
+
+/* No plan is in time. */
+static void say_why(const struct view *view, const struct view_costs *here,
+                    const struct view_plans *plans, char line[512])
+{
+    char why[PLANNING_WHY_SIZE];
+
+    if (plans->latest.load > 1) {
+        why_full(view, here, &plans->latest, why);
+        snprintf(line, 512, "view %s: cannot be kept: %s", view->name, why);
+    } else if (plans->latest.window > plans->correct) {
         snprintf(line, 512,
                  "view %s: no plan is in time: values that are compared can be %.3g ms apart, "
                  "%.3g ms are allowed; see dpm view explain",
                  view->name, plans->latest.window / 1e6, plans->correct / 1e6);
-    else
+    } else {
         snprintf(line, 512,
                  "view %s: no plan is in time: a notification arrives after %.3g ms, %.3g ms are "
                  "allowed; see dpm view explain",
                  view->name, plans->latest.notice / 1e6, (double)view->within / 1e6);
+    }
 }
 
 int planning_choose(const struct view_conditions *conditions, const struct view_costs *costs,
@@ -74,10 +107,36 @@ int planning_choose(const struct view_conditions *conditions, const struct view_
         return problem_set(problem, -ENOMEM, "out of memory for plans");
     int result = view_plans_make(conditions, &here, &plans, problem);
     if (result == 0 && plans.count == 0)
-        say_why(conditions->view, &plans, line);
+        say_why(conditions->view, &here, &plans, line);
     if (result == 0)
         *ret_plan = plans.count > 0 ? plans.list[0] : plans.latest;
     view_plans_done(&plans);
     free(here.placed);
     return result;
+}
+
+int planning_look(const struct view_conditions *conditions, const struct view_costs *costs,
+                  const struct planning_place *places, const char *central, struct view_plan *plan)
+{
+    struct view_costs here;
+    bool in_time;
+
+    if (place(conditions, costs, places, central, &here) < 0)
+        return -ENOMEM;
+    view_plan_figures(conditions, &here, plan, &in_time);
+    free(here.placed);
+    return in_time;
+}
+
+void planning_why(const struct view_conditions *conditions, const struct view_costs *costs,
+                  const struct planning_place *places, const char *central,
+                  const struct view_plan *plan, char text[PLANNING_WHY_SIZE])
+{
+    struct view_costs here;
+
+    text[0] = '\0';
+    if (place(conditions, costs, places, central, &here) < 0)
+        return;
+    why_full(conditions->view, &here, plan, text);
+    free(here.placed);
 }

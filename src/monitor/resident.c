@@ -282,6 +282,7 @@ static void close_part(struct part *part)
     if (part->collection != NULL)
         part->collector->close(part->collector->self, part->collection);
     part->collection = NULL;
+    part->rated.time = 0; /* the next one counts anew */
     part->pid = 0;
     free(part->last);
     part->last = NULL;

@@ -76,6 +76,11 @@ int resident_descriptor(const struct resident *resident);
 uint64_t resident_next(const struct resident *resident);
 int resident_work(struct resident *resident, struct problem *problem);
 
+/* Calls `told` with the rates that have changed since it was called last, of the time since then: call it about once a second. */
+typedef void resident_told_rate(void *context, uint32_t row, uint32_t entity,
+                                const struct row_rate *rate);
+void resident_rates(struct resident *resident, resident_told_rate *told, void *context);
+
 void resident_count(const struct resident *resident, struct monitor_counts *counts);
 
 #endif

@@ -80,6 +80,7 @@ static void part_hand_over(struct part *part, uint64_t time, struct view_value *
             return;
         }
     }
+    part->handed++;
     resident->calls.record(resident->calls.context, share->row, part->entity, wall, part->probe,
                            values);
 }

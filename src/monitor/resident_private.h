@@ -45,6 +45,13 @@ struct part {
     uint64_t last_wall; /* ... as it was handed over */
     struct kept *last;  /* by reference: handed over last */
     bool has_last;
+    uint64_t handed; /* values, to the central monitor */
+    struct {
+        uint64_t time; /* CLOCK_MONOTONIC; 0: nothing was counted yet */
+        uint64_t handed;
+        struct collected_counts counts;
+        struct row_rate told;
+    } rated;
 };
 
 struct share {

@@ -166,13 +166,13 @@ json_t *view_plan_json(const struct view_conditions *conditions, const struct vi
                       is_program ? collections[part->collection] : "figures", "evaluated",
                       sites[part->evaluates], "route", routes[part->route], "how", how));
     }
-    json_t *object =
-        json_pack("{s:o, s:s, s:s, s:b, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "instances",
-                  parts, "evaluated", sites[plan->top], "notifies", sites[plan->notifies],
-                  "dedicated", (int)plan->dedicated, "window", plan->window, "latency",
-                  plan->latency, "notice", plan->notice, "flush", plan->flush, "period",
-                  plan->period, "records", plan->records, "messages", plan->traffic, "per_record",
-                  plan->per_record, "per_notification", plan->per_notification);
+    json_t *object = json_pack(
+        "{s:o, s:s, s:s, s:b, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "instances",
+        parts, "evaluated", sites[plan->top], "notifies", sites[plan->notifies], "dedicated",
+        (int)plan->dedicated, "window", plan->window, "latency", plan->latency, "notice",
+        plan->notice, "flush", plan->flush, "period", plan->period, "load", plan->load, "records",
+        plan->records, "messages", plan->traffic, "per_record", plan->per_record,
+        "per_notification", plan->per_notification);
     if (failed == 0)
         return object;
     json_decref(object);
@@ -195,9 +195,9 @@ struct listing {
 
 static const char *state_of(const struct listing *listing, const struct central_row_state *row)
 {
-    return !listing->is_on || row->late || row->missing != NULL ? "unknown"
-           : row->active                                        ? "active"
-                                                                : "inactive";
+    return !listing->is_on || row->late || row->changing || row->missing != NULL ? "unknown"
+           : row->active                                                         ? "active"
+                                                                                 : "inactive";
 }
 
 /* Why it is unknown. */
@@ -209,6 +209,8 @@ static json_t *reason_json(const struct listing *listing, const struct central_r
         return json_string("switched off");
     if (row->late)
         return json_string("a machine is late");
+    if (row->changing)
+        return json_string("its plan changes");
     if (row->missing == NULL)
         return NULL;
     view_entity_text(row->missing, entity);
@@ -292,6 +294,12 @@ static json_t *view_json(const struct view_states *states, size_t number, size_t
         (json_int_t)listing.left_out, "rows_quiet", (json_int_t)listing.quiet, "delay",
         (json_int_t)listing.delay, "plan",
         plan == NULL ? NULL : view_plan_json(central_conditions(central, (uint32_t)number), plan));
+    struct central_measured_state measured;
+    central_measured(central, (uint32_t)number, &measured);
+    json_object_set_new(json, "measured",
+                        json_pack("{s:f, s:f, s:I, s:o}", "changes", measured.changes, "load",
+                                  measured.load, "replanned", (json_int_t)measured.replanned, "why",
+                                  text_json(measured.why)));
     const char *correct = correct_word(view, plan, &listing);
     if (view->has_correct)
         json_object_set_new(json, "correct", json_integer((json_int_t)view->correct));

@@ -109,6 +109,41 @@ int wire_take_number(json_t *from, const char *key, uint64_t most, uint64_t *ret
     return 0;
 }
 
+/* ---- rates ---- */
+
+json_t *wire_rate(uint32_t row, uint32_t entity, const struct row_rate *rate)
+{
+    return json_pack("[I, I, f, f, f, f, b]", (json_int_t)row, (json_int_t)entity, rate->changes,
+                     rate->records, rate->handed, rate->lost, (int)rate->sensor_passes);
+}
+
+#define RATE_MOST 1e12 /* per second */
+
+int wire_take_rate(json_t *from, uint32_t *ret_row, uint32_t *ret_entity, struct row_rate *ret_rate)
+{
+    json_int_t row = json_integer_value(json_array_get(from, 0));
+    json_int_t entity = json_integer_value(json_array_get(from, 1));
+    double numbers[4];
+
+    for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
+        json_t *number = json_array_get(from, 2 + i);
+        numbers[i] = json_number_value(number);
+        if (!json_is_number(number) || !(numbers[i] >= -1 && numbers[i] <= RATE_MOST))
+            return -EINVAL;
+    }
+    if (!json_is_integer(json_array_get(from, 0)) || row < 0 || row > UINT32_MAX ||
+        !json_is_integer(json_array_get(from, 1)) || entity < 0 || entity >= VIEW_ENTITIES_MOST)
+        return -EINVAL;
+    *ret_row = (uint32_t)row;
+    *ret_entity = (uint32_t)entity;
+    *ret_rate = (struct row_rate){.changes = numbers[0],
+                                  .records = numbers[1] < 0 ? 0 : numbers[1],
+                                  .handed = numbers[2] < 0 ? 0 : numbers[2],
+                                  .lost = numbers[3] < 0 ? 0 : numbers[3],
+                                  .sensor_passes = json_is_true(json_array_get(from, 6))};
+    return 0;
+}
+
 /* ---- steps ---- */
 
 static const char *const step_words[STEP_KINDS] = {

@@ -62,6 +62,20 @@ json_t *wire_step(const struct view_file *file, const struct row_step *step);
 int wire_take_step(json_t *from, const struct view_file *file, struct row_step *ret_step,
                    struct view_plan *ret_plan, struct problem *problem);
 
+/* How often values of an instance of a row change, and what becomes of them, per second, in the last second. */
+struct row_rate {
+    double changes;     /* negative: not measured, since not every change was traced */
+    double records;     /* that the resident monitor read from sensors */
+    double handed;      /* ... and handed over to the central one */
+    double lost;        /* that it could not read in time */
+    bool sensor_passes; /* as in struct view_placed */
+};
+
+/* [ROW, ENTITY, CHANGES, RECORDS, HANDED, LOST, SENSOR_PASSES]. NULL when out of memory. */
+json_t *wire_rate(uint32_t row, uint32_t entity, const struct row_rate *rate);
+int wire_take_rate(json_t *from, uint32_t *ret_row, uint32_t *ret_entity,
+                   struct row_rate *ret_rate);
+
 /* A member that is a whole number from 0 to `most`: 0 or -EINVAL. */
 int wire_take_number(json_t *from, const char *key, uint64_t most, uint64_t *ret_number);
 

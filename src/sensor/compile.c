@@ -451,6 +451,16 @@ static int compile_result(struct compiler *compiler, const struct c_expression *
     compiled->type = operand->type;
     if (operand->type->kind == TYPE_UNTYPED)
         return compile_value(compiler, tree, 0, operand);
+    if (operand->type->kind == TYPE_STRUCT && operand->in_memory && operand->type->size > 0) {
+        int made = shape_make(compiler->program, operand->type, &compiled->shape);
+        if (made == -ENOMEM)
+            return no_memory(compiler);
+        compiled->is_text = made == 0;
+        if (made == 0)
+            return compile_step(
+                compiler, tree,
+                (struct sensor_step){.operation = STEP_ADD_CONSTANT, .constant = operand->offset});
+    }
     if (is_text(compiler, operand)) {
         compiled->is_text = true;
         compiled->text_most = operand->type->kind == TYPE_ARRAY ? operand->type->size : 0;

@@ -4,6 +4,7 @@
 #define DPM_SENSOR_COMPILE_H
 
 #include "sensor/kernel/sensor_code.h"
+#include "sensor/shapes.h"
 #include "sensor/types.h"
 
 /* An argument of a USDT probe: 4 bytes, signed, in memory at a register + 8, or at a symbol + 8. */
@@ -61,8 +62,9 @@ struct operand {
 /* What a whole expression is. */
 struct compiled {
     const struct type *type;
-    bool is_text;       /* the value is the address of a text ... */
-    uint64_t text_most; /* ... of at most so many bytes; 0: up to its 0 */
+    bool is_text;              /* the value is the address of a text ... */
+    uint64_t text_most;        /* ... of at most so many bytes; 0: up to its 0 ... */
+    const struct shape *shape; /* ... or, if not NULL, of a struct */
     /* the kernel has kept a float or double as it is in memory, of so many bytes; 0: the machine has made it a double */
     uint8_t real_size;
 };

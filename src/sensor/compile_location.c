@@ -174,6 +174,76 @@ static int add_indexed(struct location *location, const Dwarf_Op *operation, boo
     return add_address(location, value);
 }
 
+/* The thread-local memory of the program: what each thread has of it, and where that is in its file. */
+struct thread_block {
+    uint64_t address, size;
+    uint64_t below; /* where it begins, below where the processor points to */
+};
+
+/* As the dynamic linker, and the C library of a static program, place it. Returns whether the program has any. */
+static bool find_thread_block(const struct sensor_program *program, struct thread_block *ret_block)
+{
+    GElf_Addr bias;
+    Elf *file = dwfl_module_getelf(program->modules[0], &bias);
+    GElf_Phdr header;
+    size_t count;
+
+    if (file == NULL || elf_getphdrnum(file, &count) != 0)
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        if (gelf_getphdr(file, (int)i, &header) == NULL || header.p_type != PT_TLS)
+            continue;
+        uint64_t align = header.p_align == 0 ? 1 : header.p_align;
+        if ((align & (align - 1)) != 0)
+            return false;
+        uint64_t first = -header.p_vaddr & (align - 1);
+        *ret_block = (struct thread_block){
+            .address = header.p_vaddr,
+            .size = header.p_memsz,
+            .below = ((header.p_memsz - first + align - 1) & ~(align - 1)) + first};
+        return true;
+    }
+    return false;
+}
+
+/* The top of the stack is an offset in the thread-local memory of the variable's module; of gcc's split debug information, an
+ * address of the file, which stands for it. */
+static bool make_thread_offset(struct location *location, const struct thread_block *block)
+{
+    struct sensor_code *code = location->compiler->code;
+    struct sensor_step *last = code->count == 0 ? NULL : &code->steps[code->count - 1];
+
+    if (location->to == location->base || last == NULL || last->operation != STEP_CONSTANT)
+        return false;
+    uint64_t offset = (uint64_t)last->constant - (location->in_memory ? location->bias : 0);
+    if (offset >= block->size)
+        offset -= block->address;
+    last->constant = (int64_t)(offset - block->below);
+    last->is_address = 0;
+    return offset < block->size;
+}
+
+static int add_thread(struct location *location)
+{
+    const struct compiler *compiler = location->compiler;
+    struct thread_block block;
+    Dwarf_Addr bias;
+
+    if (compiler->place == NULL)
+        return compile_problem(compiler, location->name, -EINVAL,
+                               "'%s' is thread-local: only a sensor at a place in the code reads "
+                               "it, of the thread that is there",
+                               location->name->name);
+    if (dwfl_module_getdwarf(compiler->program->modules[0], &bias) == NULL ||
+        bias != location->bias)
+        return unknown(location, "is thread-local in a library, where it cannot be read");
+    if (!find_thread_block(compiler->program, &block) || !make_thread_offset(location, &block))
+        return unknown(location, "is thread-local in a way that is not understood");
+    location->in_memory = true;
+    int result = add(location, STEP_REGISTER, location->to, SENSOR_THREAD);
+    return result < 0 ? result : add(location, STEP_ADD, location->to - 1, 0);
+}
+
 static int add_other(struct location *location, const Dwarf_Op *operation)
 {
     const char *why = "has a location that is not understood";
@@ -222,7 +292,7 @@ static int add_other(struct location *location, const Dwarf_Op *operation)
         return 0;
     case DW_OP_form_tls_address:
     case DW_OP_GNU_push_tls_address:
-        return unknown(location, "is thread-local, which cannot be read");
+        return add_thread(location);
     case DW_OP_piece:
     case DW_OP_bit_piece:
         return unknown(location, "is in pieces here, which cannot be read");

@@ -299,6 +299,10 @@ static int compile_unknown(struct compiler *compiler, const struct c_expression 
     bool described = dwfl_module_getdwarf(compiler->program->modules[0], &bias) != NULL;
     const char *missing = units_missing(compiler->program->modules[0]);
 
+    if (lookup_thread_local(compiler->program, name->name))
+        return compile_problem(compiler, name, -ENOENT,
+                               "'%s' is thread-local, and can only be read with debug information",
+                               name->name);
     nearest_text(nearest, "", text);
     return compile_problem(
         compiler, name, -ENOENT, "%s has no variable '%s'%s%s%s%s%s", compiler->program->what,
@@ -341,6 +345,9 @@ static int compile_program_variable(struct compiler *compiler, const struct c_ex
 
     if (result == -ENOENT)
         return 0;
+    if (result == -ENODATA)
+        return compile_problem(compiler, name, -ENOTSUP,
+                               "'%s' is nowhere: the compiler has removed it", name->name);
     if (result == -EEXIST)
         return compile_problem(
             compiler, name, -EINVAL,

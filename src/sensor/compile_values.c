@@ -94,6 +94,10 @@ int compile_value(struct compiler *compiler, const struct c_expression *where, u
                                where->kind == C_NAME ? where->name : "SYMBOL");
     case TYPE_STRUCT:
     case TYPE_VOID:
+        if (type->kind == TYPE_STRUCT && !operand->in_memory)
+            return compile_problem(compiler, where, -ENOTSUP,
+                                   "%s is in registers here, where it cannot be read",
+                                   type_name(compiler->program, type));
         return compile_problem(compiler, where, -EINVAL, "%s is no value; name a member",
                                type_name(compiler->program, type));
     default:

@@ -174,6 +174,7 @@ bool lookup_function_at(struct sensor_program *program, Dwfl_Module *module, uin
 /* ---- variables ---- */
 
 struct variable_search {
+    bool nowhere; /* one was found that the compiler has removed */
     const char *name;
     Dwarf_Die *unit;
     struct lookup found;
@@ -273,10 +274,17 @@ static int check_variable(void *context, struct lookup *lookup)
     if (dwarf_tag(&lookup->die) != DW_TAG_variable)
         return 0;
     const char *name = dwarf_diename(&lookup->die);
-    if (name == NULL || dwarf_attr_integrate(&lookup->die, DW_AT_location, &attribute) == NULL)
+    if (name == NULL || dwarf_hasattr(&lookup->die, DW_AT_declaration))
         return 0;
+    bool described = dwarf_attr_integrate(&lookup->die, DW_AT_location, &attribute) != NULL ||
+                     dwarf_attr_integrate(&lookup->die, DW_AT_const_value, &attribute) != NULL;
     if (!is_variable(lookup, name, search->name)) {
-        nearest_add(search->nearest, name);
+        if (described)
+            nearest_add(search->nearest, name);
+        return 0;
+    }
+    if (!described) {
+        search->nowhere = true;
         return 0;
     }
     if (dwarf_attr_integrate(&lookup->die, DW_AT_external, &attribute) != NULL)
@@ -308,10 +316,11 @@ int lookup_variable(struct sensor_program *program, bool libraries, Dwarf_Die *u
         .name = name, .unit = unit, .nearest = nearest, .others = others};
 
     others[0] = '\0';
-    for (size_t i = libraries ? 1 : 0; i < end && search.rank == 0; i++)
+    /* a global one comes before static ones of files of other libraries */
+    for (size_t i = libraries ? 1 : 0; i < end && search.rank < 2; i++)
         lookup_each(program, program->modules[i], check_variable, &search);
     if (search.rank == 0)
-        return -ENOENT;
+        return search.nowhere ? -ENODATA : -ENOENT;
     if (search.count > 1)
         return -EEXIST;
     *ret_lookup = search.found;
@@ -485,4 +494,21 @@ void lookup_symbols(struct sensor_program *program, const char *name, bool funct
     ret_symbols->count = 0;
     for (size_t i = 0; i < program->module_count && ret_symbols->count == 0; i++)
         look_in_module(program->modules[i], name, function, ret_symbols, nearest);
+}
+
+bool lookup_thread_local(struct sensor_program *program, const char *name)
+{
+    for (size_t i = 0; i < program->module_count; i++) {
+        int count = dwfl_module_getsymtab(program->modules[i]);
+        for (int k = 0; k < count; k++) {
+            GElf_Sym symbol;
+            GElf_Addr address;
+            const char *found = dwfl_module_getsym_info(program->modules[i], k, &symbol, &address,
+                                                        NULL, NULL, NULL);
+            if (found != NULL && GELF_ST_TYPE(symbol.st_info) == STT_TLS &&
+                strcmp(found, name) == 0)
+                return true;
+        }
+    }
+    return false;
 }

@@ -53,8 +53,8 @@ bool lookup_function_at(struct sensor_program *program, Dwfl_Module *module, uin
                         Dwarf_Die *ret_function);
 
 /* A global or static variable with a place in memory: of the program, or of its `libraries`, whose debug information
- * can take a second to read. `unit`: preferred, if not NULL. Returns 0, -ENOENT, or -EEXIST: several files have one,
- * which `others` lists. */
+ * can take a second to read. `unit`: preferred, if not NULL. Returns 0, -ENOENT, -ENODATA: the compiler has removed it, or -EEXIST:
+ * several files have one, which `others` lists. */
 #define LOOKUP_OTHERS_SIZE 160
 int lookup_variable(struct sensor_program *program, bool libraries, Dwarf_Die *unit,
                     const char *name, struct lookup *ret_lookup, struct nearest *nearest,
@@ -76,6 +76,9 @@ struct lookup_symbols {
 };
 void lookup_symbols(struct sensor_program *program, const char *name, bool function,
                     struct lookup_symbols *ret_symbols, struct nearest *nearest);
+
+/* Whether a thread-local variable has this symbol. */
+bool lookup_thread_local(struct sensor_program *program, const char *name);
 
 /* Whether a name of the program is the one that the user gave: also that of a C++ or Rust function without its
  * arguments and hash. */

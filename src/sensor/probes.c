@@ -43,6 +43,11 @@ void sensor_probe_free(struct sensor_probe *probe)
     free(probe);
 }
 
+bool sensor_probe_is_text(const struct sensor_probe *probe)
+{
+    return probe->compiled.is_text;
+}
+
 const char *sensor_probe_type(const struct sensor_probe *probe)
 {
     return probe->type;
@@ -163,12 +168,24 @@ static void run_step(const struct sensor_probe *probe, struct sensor_machine *ma
     }
 }
 
+static struct sensor_value read_struct(const struct sensor_probe *probe, uint64_t address)
+{
+    struct sensor_value value = {.kind = SENSOR_STRUCT};
+    const struct shape *shape = probe->compiled.shape;
+    char bytes[SENSOR_TEXT_BYTES] = "";
+
+    if (!program_memory(probe->program, address, bytes, shape_size(shape)))
+        return (struct sensor_value){.kind = SENSOR_UNKNOWN};
+    shape_text(shape, bytes, value.text, sizeof(value.text));
+    return value;
+}
+
 /* A text ends with its 0, its array, or what can be read: up to the end of a page. */
 static struct sensor_value read_text(const struct sensor_probe *probe, uint64_t address)
 {
     struct sensor_value value = {.kind = SENSOR_TEXT};
     uint64_t most = probe->compiled.text_most;
-    size_t size = most > 0 && most < SENSOR_TEXT_SIZE - 1 ? (size_t)most : SENSOR_TEXT_SIZE - 1;
+    size_t size = most > 0 && most < SENSOR_TEXT_BYTES - 1 ? (size_t)most : SENSOR_TEXT_BYTES - 1;
     size_t page = 4096 - (size_t)(address & 4095);
     size_t first = page < size ? page : size;
 
@@ -189,7 +206,9 @@ int sensor_probe_read(struct sensor_probe *probe, struct sensor_value *ret_value
     for (uint32_t i = 0; i < probe->code.count; i++)
         run_step(probe, &machine, &probe->code.steps[i]);
     bool known = (machine.known & 1) != 0;
-    if (known && probe->compiled.is_text)
+    if (known && probe->compiled.shape != NULL)
+        value = read_struct(probe, machine.values[0]);
+    else if (known && probe->compiled.is_text)
         value = read_text(probe, machine.values[0]);
     else
         value = value_of_bits(&probe->compiled, machine.values[0], known);

@@ -11,6 +11,7 @@
  *                   '-- program reaches the place --> kernel program evaluates --> ring --> sensors_next
  *
  * Expressions are those of attributes: C, over
+ *      - at a place: thread-local variables of the program (not of libraries), of the thread that is there;
  *      - variables of the program (of a file: "queue.c"'s statics are found by name, too), members, elements, pointers;
  *      - at a place in the code: arguments and local variables of the function;
  *      - without debug information: symbols, with their type by a cast: *(unsigned long *)ngx_stat_active;
@@ -37,10 +38,11 @@ enum sensor_kind_of_value {
     SENSOR_SIGNED,
     SENSOR_UNSIGNED,
     SENSOR_REAL,
-    SENSOR_TEXT, /* of a char * or array of char */
+    SENSOR_TEXT,   /* of a char * or array of char */
+    SENSOR_STRUCT, /* its text: {a: 3, name: "x", inner: {b: 9}}, of its first 128 bytes */
 };
 
-#define SENSOR_TEXT_SIZE 128 /* cut if longer */
+#define SENSOR_TEXT_SIZE 256 /* cut if longer: a text of the program to 127 bytes */
 
 struct sensor_value {
     enum sensor_kind_of_value kind;
@@ -112,6 +114,9 @@ void sensor_probe_free(struct sensor_probe *probe); /* accepts NULL */
  * SENSOR_UNKNOWN; or as sensor_program_state. */
 int sensor_probe_read(struct sensor_probe *probe, struct sensor_value *ret_value,
                       uint64_t *ret_time, struct problem *problem);
+
+/* Whether its values are texts, or structs. */
+bool sensor_probe_is_text(const struct sensor_probe *probe);
 
 /* The type, as C writes it: "unsigned long". */
 const char *sensor_probe_type(const struct sensor_probe *probe);

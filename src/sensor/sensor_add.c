@@ -111,6 +111,10 @@ static int compile_values(struct sensor *sensor, const struct sensor_wish *wish,
                                SENSOR_TEXTS_MOST);
         if (sensor->values[i].is_text)
             place->code->texts |= 1u << i;
+        if (sensor->values[i].shape != NULL) {
+            place->code->structs |= 1u << i;
+            place->code->sizes[i] = (uint8_t)(shape_size(sensor->values[i].shape) - 1);
+        }
     }
     place->code->sensor = sensor->number;
     place->code->values = (uint32_t)wish->value_count;

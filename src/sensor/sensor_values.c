@@ -41,6 +41,7 @@ struct view_value sensor_value_of_view(const struct sensor_value *value)
 
     switch (value->kind) {
     case SENSOR_TEXT:
+    case SENSOR_STRUCT:
         return (struct view_value){.kind = VIEW_IS_TEXT, .text = value->text};
     case SENSOR_SIGNED:
         number = (double)value->number;
@@ -89,6 +90,8 @@ int sensor_value_text(const struct sensor_value *value, char *text, size_t size)
         return snprintf(text, size, "%.15g", value->real);
     case SENSOR_TEXT:
         return quoted(value->text, text, size);
+    case SENSOR_STRUCT:
+        return snprintf(text, size, "%s", value->text);
     default:
         return snprintf(text, size, "unknown");
     }

@@ -242,7 +242,7 @@ static struct sensor_value text_of(const struct sensors *sensors, const struct c
                                    bool known, size_t *next)
 {
     struct sensor_value value = {.kind = SENSOR_UNKNOWN};
-    size_t size = SENSOR_TEXT_SIZE - 1;
+    size_t size = SENSOR_TEXT_BYTES - 1;
 
     if (*next >= SENSOR_TEXTS_MOST)
         return value;
@@ -251,6 +251,11 @@ static struct sensor_value text_of(const struct sensors *sensors, const struct c
         return value;
     if (compiled->text_most > 0 && compiled->text_most < size)
         size = compiled->text_most;
+    if (compiled->shape != NULL) {
+        value.kind = SENSOR_STRUCT;
+        shape_text(compiled->shape, text, value.text, sizeof(value.text));
+        return value;
+    }
     value.kind = SENSOR_TEXT;
     snprintf(value.text, sizeof(value.text), "%.*s", (int)size, text);
     return value;

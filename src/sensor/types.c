@@ -377,3 +377,32 @@ int type_find_member(struct sensor_program *program, const struct type *type, co
 {
     return find_member(program, type, name, 0, ret_member, nearest);
 }
+
+int type_each_member(struct sensor_program *program, const struct type *type,
+                     int (*each)(void *context, const char *name, const struct type_member *member),
+                     void *context)
+{
+    Dwarf_Die die = type->die, child;
+    int result = 0;
+
+    if (die.addr == NULL || dwarf_child(&die, &child) != 0)
+        return 0;
+    do {
+        int tag = dwarf_tag(&child);
+        struct type_member member = {0};
+        if (tag == DW_TAG_variant_part) { /* of an enum of Rust */
+            result = each(context, NULL, &member);
+            continue;
+        }
+        if ((tag != DW_TAG_member && tag != DW_TAG_inheritance) ||
+            dwarf_hasattr(&child, DW_AT_external)) /* static */
+            continue;
+        result = found_member(program, &child,
+                              number_attribute(&child, DW_AT_data_member_location, 0), &member);
+        if (result == 0)
+            result =
+                each(context, tag == DW_TAG_inheritance ? member.type->name : dwarf_diename(&child),
+                     &member);
+    } while (result == 0 && dwarf_siblingof(&child, &child) == 0);
+    return result;
+}

@@ -60,6 +60,12 @@ struct type_member {
     uint32_t bit_shift, bit_size; /* of a bit field, in `type`; bit_size 0: none */
 };
 
+/* Calls `each` for the members and base classes of a struct in order, until it returns a negative number, which is returned. `name`:
+ * NULL, if it is anonymous. A member of no type that is known has none. Returns 0, -ENOMEM, or that number. */
+int type_each_member(struct sensor_program *program, const struct type *type,
+                     int (*each)(void *context, const char *name, const struct type_member *member),
+                     void *context);
+
 struct nearest;
 
 /* A member of a struct, also of its anonymous members and of its base classes. Returns 0, -ENOENT, or -ENOMEM. */

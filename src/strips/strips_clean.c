@@ -48,11 +48,14 @@ static const struct member plan_members[] = {
     {"latency", NUMBER},
     {"notice", NUMBER},
     {"flush", NUMBER},
+    {"load", NUMBER, true},
     {"records", NUMBER},
     {"messages", NUMBER},
     {"per_record", NUMBER},
     {"per_notification", NUMBER},
     {0}};
+static const struct member measured_members[] = {
+    {"changes", NUMBER}, {"load", NUMBER}, {"replanned", COUNT}, {"why", TEXT}, {0}};
 static const struct member notified_members[] = {{"queued", COUNT},  {"sent", COUNT},
                                                  {"late", COUNT},    {"latest", COUNT},
                                                  {"dropped", COUNT}, {0}};
@@ -65,6 +68,7 @@ static const struct member view_members[] = {
     {"rows_quiet", COUNT},
     {"delay", COUNT},
     {"plan", OBJECT, true, .members = plan_members},
+    {"measured", OBJECT, true, .members = measured_members},
     {"correct", COUNT, true},
     {"correct_is", STATE, true, .words = corrects},
     {"within", COUNT, true},

@@ -225,6 +225,18 @@ static void add_plan(const json_t *view, char text[STRIPS_DETAILS_SIZE])
     add(text, STRIPS_DETAILS_SIZE, " of CPU time for each record");
 }
 
+/* What rates have made of the plan. */
+static void add_measured(const json_t *view, char text[STRIPS_DETAILS_SIZE])
+{
+    const json_t *of = json_object_get(view, "measured");
+    bool cannot = number_at(of, "load") > 1;
+
+    if (of == NULL || (!cannot && count_at(of, "replanned") == 0))
+        return;
+    add(text, STRIPS_DETAILS_SIZE, cannot ? "  cannot be kept: " : "  the plan has changed: ");
+    add_safe(text, STRIPS_DETAILS_SIZE, text_at(of, "why"));
+}
+
 void strips_details(const struct strips *strips, size_t row, char text[STRIPS_DETAILS_SIZE])
 {
     const json_t *view;
@@ -238,6 +250,7 @@ void strips_details(const struct strips *strips, size_t row, char text[STRIPS_DE
     add_correct(view, text);
     add_within(view, text);
     add_plan(view, text);
+    add_measured(view, text);
 }
 
 void strips_warning(const struct strips *strips, char text[STRIPS_DETAILS_SIZE])

@@ -33,6 +33,18 @@ void view_costs_init(struct view_costs *costs)
     };
 }
 
+double view_usual_reads(const struct view_costs *costs)
+{
+    return costs->receive > 0 ? 1e9 / costs->receive : 0;
+}
+
+double view_usual_carries(const struct view_costs *costs, enum view_distance distance)
+{
+    double send = costs->messages[distance].send;
+
+    return distance != VIEW_ON_MACHINE && send > 0 ? 1e9 / send : 0;
+}
+
 void view_costs_done(struct view_costs *costs)
 {
     free(costs->placed);
@@ -169,12 +181,17 @@ static int read_rate(const struct line *line, size_t index, double *ret_rate)
     return read_plain(line, index, 1e-6, 1e9, "a number of changes per second, over 0", ret_rate);
 }
 
+static int read_records(const struct line *line, size_t index, double *ret_rate)
+{
+    return read_plain(line, index, 1e-6, 1e9, "a number of records per second, over 0", ret_rate);
+}
+
 static int read_share(const struct line *line, size_t index, double *ret_share)
 {
     return read_plain(line, index, 1e-9, 1, "a share, over 0 and up to 1", ret_share);
 }
 
-/* place ENTITY MACHINE [process ID] [changes N] [selectivity P] */
+/* place ENTITY MACHINE [process ID] [changes N] [selectivity P] [passes P] [reads N] [carries N] */
 static int take_place(struct view_costs *costs, const struct line *line)
 {
     struct view_placed placed = {.changes = costs->changes, .selectivity = costs->selectivity};
@@ -192,8 +209,14 @@ static int take_place(struct view_costs *costs, const struct line *line)
             result = read_rate(line, i + 1, &placed.changes);
         else if (strcasecmp(word, "selectivity") == 0)
             result = read_share(line, i + 1, &placed.selectivity);
+        else if (strcasecmp(word, "passes") == 0)
+            result = read_share(line, i + 1, &placed.passes);
+        else if (strcasecmp(word, "reads") == 0)
+            result = read_records(line, i + 1, &placed.reads);
+        else if (strcasecmp(word, "carries") == 0)
+            result = read_records(line, i + 1, &placed.carries);
         else
-            result = wrong(line, word, "process, changes or selectivity");
+            result = wrong(line, word, "process, changes, selectivity, passes, reads or carries");
     }
     placed.process = (uint32_t)process;
     if (result < 0)

@@ -161,6 +161,7 @@ struct sum {
     const struct view_plan *plan;
     double resident; /* 0: it has a processor of its own */
     double busy, records, traffic;
+    double read[VIEW_ENTITIES_MOST], carried[VIEW_ENTITIES_MOST]; /* records per second */
 };
 
 static double send_cost(const struct sum *sum, enum view_distance distance)
@@ -169,8 +170,11 @@ static double send_cost(const struct sum *sum, enum view_distance distance)
 }
 
 /* Messages of a monitor or a process to the central monitor, per second. */
-static void add_to_central(struct sum *sum, double rate, double share, enum view_distance distance)
+static void add_to_central(struct sum *sum, double rate, double share, uint32_t entity)
 {
+    enum view_distance distance = sum->world->places[entity].to_central;
+
+    sum->carried[entity] += rate;
     sum->busy += rate * share * send_cost(sum, distance);
     if (distance == VIEW_ON_MACHINE)
         sum->busy += rate * sum->world->costs->receive; /* there, it shares a processor, too */
@@ -185,8 +189,9 @@ static void add_records(struct sum *sum, uint32_t entity, double rate)
     const struct view_part_plan *part = &sum->plan->parts[entity];
 
     sum->records += rate;
+    sum->read[entity] += rate;
     if (part->route == VIEW_STRAIGHT) {
-        add_to_central(sum, rate, 1, place->to_central);
+        add_to_central(sum, rate, 1, entity);
         return;
     }
     sum->busy += part->route == VIEW_SHARED
@@ -199,7 +204,7 @@ static void add_records(struct sum *sum, uint32_t entity, double rate)
     if (sum->plan->top == VIEW_IN_RESIDENT)
         sum->busy += sum->resident * rate * costs->evaluate * sum->world->comparisons;
     if (sum->plan->top == VIEW_IN_CENTRAL)
-        add_to_central(sum, rate, sum->resident, place->to_central);
+        add_to_central(sum, rate, sum->resident, entity);
 }
 
 /* A sensor that sees so many values per second. */
@@ -242,7 +247,7 @@ static void add_probes(struct sum *sum, uint32_t entity, double rate, double sha
     sum->busy += rate * (costs->probe_cpu + 2 * costs->turn_cpu);
     if (sum->plan->top == VIEW_IN_CENTRAL) {
         sum->busy += rate * sum->resident * costs->receive;
-        add_to_central(sum, rate, sum->resident, place->to_central);
+        add_to_central(sum, rate, sum->resident, entity);
         if (place->to_central == VIEW_ON_MACHINE)
             sum->busy += rate * send_cost(sum, VIEW_ON_MACHINE); /* the request */
     }
@@ -257,7 +262,7 @@ static void add_notifications(struct sum *sum, double rate)
     if (plan->notifies == VIEW_IN_RESIDENT)
         sum->busy += sum->resident * rate * send_cost(sum, VIEW_ON_NETWORK);
     else if (plan->top != VIEW_IN_CENTRAL && plan->parts[0].route != VIEW_STRAIGHT)
-        add_to_central(sum, rate, sum->resident, sum->world->places[0].to_central);
+        add_to_central(sum, rate, sum->resident, 0);
 }
 
 static void add_part(struct sum *sum, uint32_t entity, double triggers, double share)
@@ -297,6 +302,28 @@ static double seen_rounds(const struct plan_world *world, const struct view_plan
     return sum / __builtin_popcount(world->in_predicate);
 }
 
+/* What the instances on one machine need of what it can do, by entity; sets `load` if that is more than so far. */
+static void take_load(const struct plan_world *world, struct view_plan *plan, const double *rates,
+                      bool reading)
+{
+    for (uint32_t i = 0; i < world->count; i++) {
+        double load = 0;
+        uint32_t most_of = i;
+        for (uint32_t k = 0; k < world->count; k++) {
+            double most = reading ? world->places[k].reads : world->places[k].carries;
+            if (world->places[k].machine == world->places[i].machine && most > 0)
+                load += rates[k] / most;
+            if (world->places[k].machine == world->places[i].machine && rates[k] > rates[most_of])
+                most_of = k;
+        }
+        if (load <= plan->load)
+            continue;
+        plan->load = load;
+        plan->fullest = most_of;
+        plan->by_reading = reading;
+    }
+}
+
 /* The paper's formula counts every evaluation that is true as a notification; a message is sent only when the predicate
  * becomes true. */
 static void estimate_perturbation(const struct plan_world *world, struct view_plan *plan)
@@ -311,6 +338,9 @@ static void estimate_perturbation(const struct plan_world *world, struct view_pl
     double notifications = rounds * world->share;
     add_notifications(&sum,
                       notifications * (1 - world->share) * __builtin_popcount(world->in_predicate));
+    plan->load = 0;
+    take_load(world, plan, sum.read, true);
+    take_load(world, plan, sum.carried, false);
     plan->records = sum.records;
     plan->traffic = sum.traffic;
     plan->per_record = sum.records > 0 ? sum.busy / sum.records : 0;
@@ -329,7 +359,7 @@ bool plan_figures(const struct plan_world *world, double correct, struct view_pl
                                                                             : 4);
     }
     estimate_perturbation(world, plan);
-    return in_time;
+    return in_time && plan->load <= 1;
 }
 
 double view_largest_delay(const struct view *view, const struct view_costs *costs)

@@ -16,6 +16,8 @@ bool plan_part_keeps_meaning(const struct plan_world *world, const struct view_p
     if (part->evaluates > plan->top ||
         (!world->places[entity].filtered && part->evaluates != plan->top))
         return false;
+    if (part->evaluates == VIEW_IN_SENSOR && world->places[entity].sensor_passes)
+        return false;
     /* the predicate of a single instance is its condition: there is nothing left to evaluate elsewhere */
     if (world->count == 1 && part->evaluates != plan->top)
         return false;

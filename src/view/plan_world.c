@@ -84,6 +84,12 @@ static void place(struct plan_world *world, uint32_t index)
                                   : view_usual_changes(world->costs, view->entities[index].builtin),
         .selectivity = placed != NULL ? placed->selectivity : world->costs->selectivity};
     here->to_central = distance(world->costs, placed != NULL ? placed->machine : "");
+    here->sensor_passes = placed != NULL && placed->sensor_passes;
+    here->reads =
+        placed != NULL && placed->reads > 0 ? placed->reads : view_usual_reads(world->costs);
+    here->carries = placed != NULL && placed->carries > 0
+                        ? placed->carries
+                        : view_usual_carries(world->costs, here->to_central);
     for (uint32_t i = 0; i < index && placed != NULL; i++) {
         const struct view_placed *other = find_placed(world->costs, &view->entities[i]);
         if (other == NULL || strcasecmp(other->machine, placed->machine) != 0)
@@ -107,7 +113,10 @@ static void estimate(struct plan_world *world, uint32_t index)
         here->comparisons += count_comparisons(of->list[i]);
         none *= 1 - plan_share(world, of->list[i], 0);
     }
-    here->passes = here->filtered ? 1 - none : 1;
+    const struct view_placed *placed =
+        find_placed(world->costs, &world->conditions->view->entities[index]);
+    double measured = placed != NULL ? placed->passes : 0;
+    here->passes = !here->filtered ? 1 : measured > 0 ? measured : 1 - none;
     if (of->predicate)
         world->in_predicate |= 1u << index;
 }

@@ -15,7 +15,9 @@ struct plan_place {
     double comparisons; /* in its conditions */
     double
         passes; /* share of its values for which a condition is true; 1: all, it has none that can be alone */
-    bool filtered; /* its conditions can be evaluated before the whole predicate */
+    bool filtered;         /* its conditions can be evaluated before the whole predicate */
+    bool sensor_passes;    /* ... but not by its sensors */
+    double reads, carries; /* records per second; 0: no limit */
 };
 
 struct plan_world {

@@ -44,6 +44,11 @@ struct view_placed {
     uint32_t process;   /* 0: unknown */
     double changes;     /* of its values, per second */
     double selectivity; /* share of its values for which a comparison is true */
+    /* measured; 0: not known */
+    double passes;      /* share of its values that its conditions pass on */
+    double reads;       /* records per second that its resident monitor can take from sensors ... */
+    double carries;     /* ... and that the way to the central monitor carries, of this view */
+    bool sensor_passes; /* its sensors cannot evaluate its conditions */
 };
 
 struct view_subnet {
@@ -82,6 +87,11 @@ void view_costs_done(struct view_costs *costs);
 int view_costs_read(struct view_costs *costs, const char *name, struct problem *problem);
 int view_costs_parse(struct view_costs *costs, const char *name, const char *text, size_t size,
                      struct problem *problem);
+
+/* Records per second that a resident monitor can take from sensors, and that the way from it to the central monitor carries, as far
+ * as costs say: one thread does either. 0: no limit. */
+double view_usual_reads(const struct view_costs *costs);
+double view_usual_carries(const struct view_costs *costs, enum view_distance distance);
 
 /* How often the values of an instance change, per second, if nothing is said of it: figures do so once an interval. */
 static inline double view_usual_changes(const struct view_costs *costs, enum view_builtin builtin)
@@ -134,6 +144,11 @@ struct view_plan {
     double notice;  /* to the receipt of the notification, if it is not queued */
     double flush;   /* how long notifications may be queued */
     double period;  /* between two samples; 0: nothing is sampled */
+    /* the share that its records need of what resident monitors can read and the ways from them carry: of the fullest one.
+     * Over 1, values wait ever longer, so the plan is not in time whatever its delays are. */
+    double load;
+    uint32_t fullest; /* the entity with the most records on that machine */
+    bool by_reading;  /* ... and it is reading that is full */
     /* steps 3 and 4 */
     double records;          /* made by sensors, per second */
     double traffic;          /* messages to the central monitor, per second */
@@ -174,7 +189,9 @@ struct view_plans {
     double correct; /* ns: as given, or the largest delay of a record */
     bool
         pruned; /* so many instances that not all plans were looked at: `feasible` and `in_time` are lower bounds */
-    struct view_plan latest; /* if none is in time: the one whose window is least */
+    struct view_plan
+        latest; /* if none is in time: of those that can be carried, the one whose window is least; else the one
+                                whose load is least */
 };
 
 /* Finds the plans of a view. Returns 0, even if none is in time, or a negative errno with a line in `problem`. */

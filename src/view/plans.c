@@ -84,6 +84,14 @@ static bool is_better(double first, double other, const struct view_plan *one,
     return one->notice < two->notice;
 }
 
+/* Whether a plan that is not in time is nearer to that. */
+static bool is_nearer(const struct view_plan *one, const struct view_plan *other)
+{
+    if (one->load > 1 || other->load > 1)
+        return one->load < other->load;
+    return one->window < other->window;
+}
+
 /* Steps 2 and 3. */
 static void take_plan(struct search *search)
 {
@@ -93,7 +101,7 @@ static void take_plan(struct search *search)
     if (!plan_keeps_meaning(search->world, &plan))
         return;
     bool in_time = plan_figures(search->world, plans->correct, &plan);
-    if (plans->feasible++ == 0 || plan.window < plans->latest.window)
+    if (plans->feasible++ == 0 || is_nearer(&plan, &plans->latest))
         plans->latest = plan;
     if (!in_time)
         return;

@@ -78,6 +78,22 @@ volatile queue_t queues[3] = {
 };
 volatile queue_t *volatile current = &queues[1];
 volatile queue_t *volatile nothing;
+/* more than is read */
+volatile struct {
+    char begin[104];
+    struct {
+        int a;
+        struct {
+            int b;
+            struct {
+                int c;
+            } deeper;
+        } deep;
+        int d[30];
+    } inner;
+} large = {"0123456789012345678901234567890123456789"
+           "012345678901234567890123456789012345678901234567890123456789",
+           {7, {8, {9}}, {1}}};
 volatile int cube[2][3][4] = {{{1, 2, 3, 4}, {5, 6, 7, 8}, {9, 10, 11, 12}},
                               {{13, 14, 15, 16}, {17, 18, 19, 20}, {21, 22, 23, 24}}};
 volatile int queue_size = -5;
@@ -276,6 +292,41 @@ static void reads_texts(void **state)
     assert_int_equal(SENSOR_UNKNOWN, probe("(char *)16", NULL).kind);
 }
 
+static void check_struct(const char *text, const char *expected)
+{
+    struct sensor_value value = probe(text, NULL);
+    char printed[SENSOR_TEXT_SIZE];
+
+    assert_int_equal(SENSOR_STRUCT, value.kind);
+    sensor_value_text(&value, printed, sizeof(printed));
+    assert_string_equal(expected, printed);
+    assert_int_equal(VIEW_IS_TEXT, sensor_value_of_view(&value).kind);
+}
+
+static void whole_structs(void **state)
+{
+    char expected[512];
+
+    (void)state;
+    check_struct("queues[1].both", "{word: 1234605616436508552, halves: [1432778632, 287454020]}");
+    check_struct("large",
+                 "{begin: \"0123456789012345678901234567890123456789"
+                 "01234567890123456789012345678901234567890123456789"
+                 "0123456789\", inner: {a: 7, deep: {b: 8, deeper: {...}}, d: [1, 0, 0, ...]}}");
+    check_struct("flags", "{begin: 703710, across: 624485, last: -77}");
+    /* cut */
+    snprintf(expected, sizeof(expected),
+             "{head: 17, tail: 42, balance: -9, {inner: -300, letter: 120}, both: {word: "
+             "1234605616436508552, halves: [1432778632, 287454020]}, first: 0x%lx, name: \"second "
+             "queue\", load: 2.5, part: 0.25, phase: -2, open: 1, grid: [[0, 0, 0, 0], [0, 0, 0, "
+             "0], [0, 21, 0, 0]]}",
+             (unsigned long)&first);
+    assert_true(strlen(expected) >= SENSOR_TEXT_SIZE);
+    strcpy(expected + SENSOR_TEXT_SIZE - 4, "...");
+    check_struct("*current", expected);
+    assert_int_equal(SENSOR_UNKNOWN, probe("*nothing", NULL).kind);
+}
+
 static void names_types(void **state)
 {
     static const struct {
@@ -314,8 +365,8 @@ static void refuses_what_is_wrong(void **state)
          "'tail'?"},
         {"1 +\n  nosuchname", -ENOENT, "q.view:8:3: process %d has no variable 'nosuchname'"},
         {"current.tail", -EINVAL, "q.view:7:13: queue_t * has no members; write -> for ."},
-        {"*current", -EINVAL, "q.view:7:5: queue_t is no value; name a member"},
-        {"queues[1]", -EINVAL, "q.view:7:11: queue_t is no value; name a member"},
+        {"1 + *current", -EINVAL, "q.view:7:9: queue_t is no value; name a member"},
+        {"-queues[1]", -EINVAL, "q.view:7:12: queue_t is no value; name a member"},
         {"*queue_size", -EINVAL, "q.view:7:5: int is no pointer"},
         {"current * 2", -EINVAL, "this operator does not take queue_t * and int"},
         {"current->load & 1", -EINVAL, "this operator does not take floating-point numbers"},
@@ -323,7 +374,7 @@ static void refuses_what_is_wrong(void **state)
         {"&5", -EINVAL, "what is not in memory has no address"},
         {"(nosuch_t *)current", -ENOENT, "the program has no type 'nosuch_t'"},
         {"*(void *)current", -EINVAL, "a void * leads to no known type"},
-        {"of_thread", -ENOTSUP, "'of_thread' is thread-local, which cannot be read"},
+        {"of_thread", -EINVAL, "'of_thread' is thread-local: only a sensor at a place"},
         {"arg1", -EINVAL, "'arg1' is known only at the entry of a function"},
         {"rdi", -ENOENT, "has no variable 'rdi'"},
         {"queue_size = 1", -EINVAL,
@@ -432,6 +483,7 @@ int main(void)
         cmocka_unit_test(calculates_as_c_does),
         cmocka_unit_test(unknown_spreads_as_in_views),
         cmocka_unit_test(reads_texts),
+        cmocka_unit_test(whole_structs),
         cmocka_unit_test(names_types),
         cmocka_unit_test(refuses_what_is_wrong),
         cmocka_unit_test(notices_the_end),

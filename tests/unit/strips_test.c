@@ -78,6 +78,10 @@ static const char *drawn(const struct strips *strips)
 #define CHANGE_INACTIVE                                                                            \
     "{\"number\":2,\"time\":4200000000,\"view\":\"Long\",\"change\":\"inactive\"}"
 
+#define MEASURED(load, replanned)                                                                  \
+    ",\"measured\":{\"changes\":4400.0,\"load\":" load ",\"replanned\":" replanned                 \
+    ",\"why\":\"Q[1] changes 4400 times/s\"}"
+
 static void test_a_strip(void **state)
 {
     struct strips *strips = strips_new("4711");
@@ -105,6 +109,15 @@ static void test_a_strip(void **state)
     strips_details(strips, 0, details);
     assert_string_equal(
         "Long:  CORRECT 25.0 ms kept  WITHIN 875 ms: 1 late by up to 12.0 ms, 1 dropped", details);
+    take(strips, 8, view("Long", ACTIVE, MEASURED("3.7", "0")), "", none_left);
+    strips_details(strips, 0, details);
+    assert_string_equal("Long:  cannot be kept: Q[1] changes 4400 times/s", details);
+    take(strips, 9, view("Long", ACTIVE, MEASURED("0.5", "1")), "", none_left);
+    strips_details(strips, 0, details);
+    assert_string_equal("Long:  the plan has changed: Q[1] changes 4400 times/s", details);
+    take(strips, 10, view("Long", ACTIVE, MEASURED("1.0", "0")), "", none_left);
+    strips_details(strips, 0, details);
+    assert_string_equal("Long:", details);
     strips_free(strips);
 }
 

@@ -146,6 +146,35 @@ static void values_survive(void **state)
 }
 
 /* A text that is no UTF-8 is unknown elsewhere, not an error. */
+static void rates_survive(void **state)
+{
+    static const char *const wrong[] = {"[7, 1, 1, 1, 1]",
+                                        "[7, 16, 1, 1, 1, 1, false]",
+                                        "[-1, 1, 1, 1, 1, 1, false]",
+                                        "[7, 1, \"1\", 1, 1, 1, 0]",
+                                        "[7, 1, -2, 1, 1, 1, false]",
+                                        "[7, 1, 1e13, 1, 1, 1, 0]",
+                                        "{}",
+                                        "[]"};
+    const struct row_rate rate = {
+        .changes = -1, .records = 4400, .handed = 4400.5, .lost = 3, .sensor_passes = true};
+    struct row_rate taken;
+    uint32_t row, entity;
+    json_t *json = wire_rate(70, 1, &rate);
+
+    (void)state;
+    assert_int_equal(0, wire_take_rate(json, &row, &entity, &taken));
+    json_decref(json);
+    assert_true(row == 70 && entity == 1 && taken.changes == rate.changes &&
+                taken.records == rate.records && taken.handed == rate.handed &&
+                taken.lost == rate.lost && taken.sensor_passes);
+    for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
+        json = json_loads(wrong[i], 0, NULL);
+        assert_int_equal(-EINVAL, wire_take_rate(json, &row, &entity, &taken));
+        json_decref(json);
+    }
+}
+
 static void other_texts_are_unknown(void **state)
 {
     const struct view_value value = {.kind = VIEW_IS_TEXT, .text = "\xff"};
@@ -281,10 +310,10 @@ static void numbers_have_bounds(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(plans_survive),           cmocka_unit_test(damaged_plans_are_refused),
-        cmocka_unit_test(values_survive),          cmocka_unit_test(other_texts_are_unknown),
-        cmocka_unit_test(numbers_have_bounds),     cmocka_unit_test(steps_survive),
-        cmocka_unit_test(other_steps_are_refused),
+        cmocka_unit_test(plans_survive),  cmocka_unit_test(damaged_plans_are_refused),
+        cmocka_unit_test(values_survive), cmocka_unit_test(other_texts_are_unknown),
+        cmocka_unit_test(rates_survive),  cmocka_unit_test(numbers_have_bounds),
+        cmocka_unit_test(steps_survive),  cmocka_unit_test(other_steps_are_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -61,9 +61,13 @@ static void print_plan(const struct view_conditions *conditions, const struct vi
         printf("; a sample every %s", time_text(plan->period, one));
     printf(
         "\n     overhead: %s of CPU time for each record, %s for each notification; %.4g records/s,"
-        " %.4g messages/s to the central monitor\n",
+        " %.4g messages/s to the central monitor",
         time_text(plan->per_record, one), time_text(plan->per_notification, two), plan->records,
         plan->traffic);
+    if (plan->load >= 0.01)
+        printf(", %.0f%% of what can be %s", 100 * plan->load,
+               plan->by_reading ? "read" : "carried");
+    putchar('\n');
 }
 
 static void print_plans(const struct view_conditions *conditions, const struct view_plans *plans)
@@ -77,7 +81,12 @@ static void print_plans(const struct view_conditions *conditions, const struct v
            time_text(plans->correct, text), plans->count);
     if (plans->pruned)
         printf("   too many instances to look at all plans: a better one may be missing\n");
-    if (plans->count == 0)
+    if (plans->count == 0 && plans->latest.load > 1)
+        printf(
+            "   none is in time: the one with the fewest records makes %.3g times as many as can "
+            "be %s\n",
+            plans->latest.load, plans->latest.by_reading ? "read" : "carried");
+    else if (plans->count == 0)
         printf("   none is in time: the values of the quickest one are up to %s apart, and it "
                "notifies after %s\n",
                time_text(plans->latest.window, text), time_text(plans->latest.notice, other));

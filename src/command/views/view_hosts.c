@@ -104,6 +104,15 @@ static void take_one(struct view_host *host, json_t *what)
         command_say("note: %s: %s", host->remote->name, text);
 }
 
+static void take_rate(struct view_host *host, json_t *from)
+{
+    struct row_rate rate;
+    uint32_t row, entity;
+
+    if (wire_take_rate(from, &row, &entity, &rate) == 0)
+        central_rate(host->hosts->central, row, entity, &rate);
+}
+
 static void take_said(struct view_host *host, json_t *params)
 {
     struct central *central = host->hosts->central;
@@ -111,6 +120,7 @@ static void take_said(struct view_host *host, json_t *params)
     json_t *until = json_object_get(params, "until"), *what;
     size_t i;
 
+    json_array_foreach(json_object_get(params, "rates"), i, what) take_rate(host, what);
     json_array_foreach(json_object_get(params, "said"), i, what) take_one(host, what);
     if (dropped > 0)
         central_dropped(central, host->link, (uint64_t)dropped);

@@ -30,6 +30,7 @@ void view_print_json_value(const struct sensor_value *value)
 
     switch (value->kind) {
     case SENSOR_TEXT:
+    case SENSOR_STRUCT:
         view_print_json_text(value->text);
         break;
     case SENSOR_REAL:

@@ -75,7 +75,7 @@ static int set_condition(struct sensing *sensing, struct problem *problem)
 
 static void print_record(const struct sensing *sensing, const struct sensor_record *record)
 {
-    char text[64];
+    char text[SENSOR_TEXT_SIZE * 4 + 3];
 
     bool by_file = sensor_program_pid(sensing->program) == 0;
 

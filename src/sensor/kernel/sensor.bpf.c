@@ -60,12 +60,17 @@ struct signal_struct {
     atomic_t live;
 };
 
+struct thread_struct {
+    unsigned long fsbase;
+};
+
 struct task_struct {
     int pid, tgid;
     struct mm_struct *mm;
     struct task_struct *group_leader;
     struct signal_struct *signal;
     unsigned long long start_time;
+    struct thread_struct thread;
     char comm[16];
 };
 
@@ -158,6 +163,14 @@ static __attribute__((always_inline)) void read_memory(struct sensor_machine *ma
         sensor_mark(&machine->unknown, to, 1);
 }
 
+/* As of the last change by the kernel: the C library makes no other. */
+static __attribute__((always_inline)) uint64_t thread_memory(void)
+{
+    const struct task_struct *task = (const struct task_struct *)bpf_get_current_task_btf();
+
+    return BPF_CORE_READ(task, thread.fsbase);
+}
+
 static long run_step(uint32_t index, struct run *run)
 {
     const struct sensor_step *step = &run->code->steps[index & (SENSOR_STEPS - 1)];
@@ -167,7 +180,9 @@ static long run_step(uint32_t index, struct run *run)
         read_memory(&run->machine, step, to);
     } else if (step->operation == STEP_REGISTER) {
         uint64_t number = (uint64_t)step->constant;
-        run->machine.to[to] = number < SENSOR_REGISTERS ? run->registers[number] : 0;
+        run->machine.to[to] = number < SENSOR_REGISTERS ? run->registers[number]
+                              : number == SENSOR_THREAD ? thread_memory()
+                                                        : 0;
         sensor_mark(&run->machine.unknown, to, 0);
     } else if (step->operation == STEP_CONSTANT && step->is_address) {
         run->machine.to[to] = (uint64_t)step->constant + run->moved;
@@ -274,8 +289,11 @@ static __attribute__((always_inline)) void put_texts(struct sensor_state *state,
         if ((run->code->texts >> i & 1) == 0 || next >= SENSOR_TEXTS_MOST)
             continue;
         char *text = record->texts[next++];
-        if (bpf_probe_read_user_str(text, SENSOR_TEXT_BYTES, (const void *)run->machine.values[i]) <
-            0)
+        uint32_t last = run->code->sizes[i] & (SENSOR_TEXT_BYTES - 1);
+        const void *from = (const void *)run->machine.values[i];
+        if ((run->code->structs >> i & 1
+                 ? bpf_probe_read_user(text, last + 1, from)
+                 : bpf_probe_read_user_str(text, SENSOR_TEXT_BYTES, from)) < 0)
             record->record.known &= ~(1u << i);
     }
     bpf_ringbuf_submit(record, wake_flags(state));

@@ -33,6 +33,7 @@ typedef __s64 int64_t;
 #define SENSOR_DEPTH 8 /* registers of the machine */
 #define SENSOR_REGISTERS                                                                           \
     17 /* of the processor, in DWARF's order: rax rdx rcx rbx rsi rdi rbp rsp r8 ... r15 rip */
+#define SENSOR_THREAD     SENSOR_REGISTERS /* as a register's number: the thread's own memory, fsbase */
 #define SENSOR_VALUE_MOST 8
 #define SENSOR_TEXTS_MOST 4   /* of these */
 #define SENSOR_TEXT_BYTES 128 /* of a text, with its 0 */
@@ -93,7 +94,9 @@ struct sensor_code {
     uint32_t sensor; /* number */
     uint32_t count;
     uint32_t values;
-    uint32_t texts; /* set of values that are addresses of texts */
+    uint32_t texts; /* set of values that are addresses of texts, or of structs ... */
+    uint32_t structs;
+    uint8_t sizes[SENSOR_VALUE_MOST]; /* ... of so many bytes and one more */
     uint32_t
         conditional; /* enum sensor_conditional: register 0 is at the end the truth of the condition */
     struct sensor_step steps[SENSOR_STEPS];
