@@ -26,14 +26,20 @@ import os, selectors, socket, time
 listener = socket.create_server(("127.0.0.1", int(os.environ["PORT"])))
 waiting = selectors.DefaultSelector()
 waiting.register(listener, selectors.EVENT_READ)
+def answers(client):
+    try:
+        if not client.recv(100):
+            return False
+        time.sleep(float(os.environ.get("DELAY", "0.02")))
+        client.sendall(b"answer")
+        return True
+    except ConnectionError: # it was killed
+        return False
 while True:
     for key, _ in waiting.select():
         if key.fileobj is listener:
             waiting.register(listener.accept()[0], selectors.EVENT_READ)
-        elif key.fileobj.recv(100):
-            time.sleep(float(os.environ.get("DELAY", "0.02")))
-            key.fileobj.sendall(b"answer")
-        else:
+        elif not answers(key.fileobj):
             waiting.unregister(key.fileobj)
             key.fileobj.close()
 END
