@@ -65,6 +65,7 @@ struct written_file {
 
 struct found {
     uint32_t write;
+    bool doubtful; /* others may have written there since, through a mapping */
     uint64_t bytes;
 };
 
@@ -73,7 +74,6 @@ struct pending_read {
     struct found *found; /* [count] */
     uint32_t count;
     bool gives_up;
-    bool doubtful; /* others may have written there through a mapping */
 };
 
 struct file_writers {
@@ -415,8 +415,11 @@ static int note_length(struct history *history, const struct written_file *like,
 }
 
 /* Adds to what the READ has found: of each thread its latest WRITE. */
-static int add_found(struct history *history, uint32_t index, uint64_t bytes)
+static int add_found(struct history *history, const struct written_file *file, uint32_t index,
+                     uint64_t begin, uint64_t end)
 {
+    bool doubtful = begin < file->mapped_to && end > file->mapped_from;
+    uint64_t bytes = end - begin;
     struct file_writers *writers = history->writers;
     const struct write *write = write_at(writers, index);
 
@@ -428,6 +431,7 @@ static int add_found(struct history *history, uint32_t index, uint64_t bytes)
         if (write->begins.time > other->begins.time)
             found->write = index;
         found->bytes += bytes;
+        found->doubtful |= doubtful;
         return 0;
     }
     if (writers->count == EDGES_MOST) {
@@ -437,7 +441,7 @@ static int add_found(struct history *history, uint32_t index, uint64_t bytes)
     if (array_reserve(&writers->found, &writers->capacity, writers->count + 1UL,
                       sizeof(*writers->found)) < 0)
         return -ENOMEM;
-    writers->found[writers->count++] = (struct found){index, bytes};
+    writers->found[writers->count++] = (struct found){index, doubtful, bytes};
     return 0;
 }
 
@@ -455,7 +459,7 @@ static int find_writers(struct history *history, const struct stream *stream,
         uint64_t end = piece->to < to ? piece->to : to;
         if (write->process == process_of(stream) && write->origin == stream->origin)
             continue;
-        if (add_found(history, piece->write, end - begin) < 0)
+        if (add_found(history, file, piece->write, begin, end) < 0)
             return -ENOMEM;
     }
     return 0;
@@ -463,9 +467,8 @@ static int find_writers(struct history *history, const struct stream *stream,
 
 /* Keeps what a READ has found, until it is handed out. */
 static int keep_found(struct history *history, const struct stream *stream,
-                      const struct written_file *file, const struct record *record)
+                      const struct record *record)
 {
-    uint64_t from = record->message.offset, to = from + record->message.bytes;
     struct file_writers *writers = history->writers;
     struct found *found = malloc(writers->count * sizeof(*found));
     int64_t index = found == NULL ? -ENOMEM : pool_take(&writers->reads);
@@ -476,9 +479,7 @@ static int keep_found(struct history *history, const struct stream *stream,
     }
     memcpy(found, writers->found, writers->count * sizeof(*found));
     *(struct pending_read *)pool_at(&writers->reads, (uint32_t)index) =
-        (struct pending_read){.found = found,
-                              .count = writers->count,
-                              .doubtful = from < file->mapped_to && to > file->mapped_from};
+        (struct pending_read){.found = found, .count = writers->count};
     for (uint32_t i = 0; i < writers->count; i++)
         write_at(writers, found[i].write)->references++;
     return 0;
@@ -499,7 +500,7 @@ static int note_read(struct history *history, const struct stream *stream,
         file->read_by = process_of(stream);
         file->read_from = stream->origin;
     }
-    return history->writers->count == 0 ? 0 : keep_found(history, stream, file, record);
+    return history->writers->count == 0 ? 0 : keep_found(history, stream, record);
 }
 
 static struct file_writers *writers_new(void)
@@ -600,8 +601,7 @@ int file_writers_hand_out_write(struct history *history, const struct stream *st
     return result;
 }
 
-static int add_edge(struct history *history, const struct record *record,
-                    const struct pending_read *read, const struct found *found)
+static int add_edge(struct history *history, const struct record *record, const struct found *found)
 {
     const struct write *write = write_at(history->writers, found->write);
 
@@ -611,7 +611,7 @@ static int add_edge(struct history *history, const struct record *record,
         return -ENOMEM;
     struct history_edge *edge = &history->edges[history->edge_count - 1];
     edge->bytes = found->bytes > UINT32_MAX ? UINT32_MAX : (uint32_t)found->bytes;
-    edge->doubtful = write->mapped || read->doubtful || (record->header.flags & RECORD_MAPPED) ||
+    edge->doubtful = write->mapped || found->doubtful || (record->header.flags & RECORD_MAPPED) ||
                      write->begins.time > began(record);
     history->counts.file_edges++;
     history->counts.doubtful_file_edges += edge->doubtful;
@@ -629,7 +629,7 @@ int file_writers_hand_out_read(struct history *history, const struct stream *str
         return 0;
     for (uint32_t i = 0; i < read->count; i++) {
         if (result == 0)
-            result = add_edge(history, record, read, &read->found[i]);
+            result = add_edge(history, record, &read->found[i]);
         let_go(history, read->found[i].write);
     }
     free(read->found);

@@ -109,7 +109,8 @@ words_of_page() {
 "$build/tests/programs/sample-trace" epsilon epsilon
 "$build/tests/programs/sample-trace" files files
 "$build/tests/programs/sample-trace" rotated rotated
-{ "$dpm" dump --json --type BEGIN rotated; "$dpm" dump --json --matched alpha beta gamma delta files; "$dpm" dump --json --type summary,cgroup epsilon; } 2> err | jq -r '[.. | objects | keys[]] | unique | .[]' > keys
+"$build/tests/programs/sample-trace" steered steered
+{ "$dpm" dump --json --type BEGIN rotated; "$dpm" dump --json --matched alpha beta gamma delta files steered; "$dpm" dump --json --type summary,cgroup epsilon; } 2> err | jq -r '[.. | objects | keys[]] | unique | .[]' > keys
 # what calls wait for is in no sample trace; wait_records_test looks at it
 printf '%s\n' only_path time_limit_ns waited_on | sort -u keys - > printed
 words_of_page dpm-dump.1 '\.Ss Keys' '\.Sh EXIT' > described
@@ -121,7 +122,7 @@ words_of_page dpm-check.1 '\.Ss Keys' '\.Sh ENVIRONMENT' > described
 check_equal "dpm-check(1) describes the keys that dpm check --json prints" \
     "$(cat printed)" "$(cat described)"
 for by in process user; do
-    "$dpm" stats --json --every 1ms --histogram --by $by alpha gamma epsilon files 2> err
+    "$dpm" stats --json --every 1ms --histogram --by $by alpha gamma epsilon files steered 2> err
 done |
     jq -r '[.. | objects | keys[]] | unique | .[]' | sort -u > printed
 words_of_page dpm-stats.1 '\.Ss Keys' '\.Sh EXIT' > described

@@ -133,7 +133,7 @@ const cases = {
         for (let number = 2; number <= 601; number++)
             moments.add(number, snapshot(number, {}));
         const update = {update() {}};
-        const app = {moments, held, isHeldLost: false, spots: update, curves: update, strips: update, matrix: update, details: update, why: update, sayState() {}, sayHidden() {}};
+        const app = {moments, held, isHeldLost: false, spots: update, curves: update, strips: update, matrix: update, details: update, why: update, sayState() {}, sayHidden() {}, sayDecisions() {}};
         App.prototype.drawNow.call(app);
         assert.equal(app.isHeldLost, true);
         assert.equal(app.held.number, 2);

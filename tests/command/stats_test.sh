@@ -91,7 +91,7 @@ says "... notes of the tables are printed" 'dpm: alpha: 3 records were lost' \
     'dpm: 1 message from unknown threads and 1 message on unknown connections: their records were lost'
 cp out alpha.json
 check_equal "it is one object" 1 "$(jq -s length alpha.json)"
-check_equal "... of twelve parts" '["cgroups","failures","files","inputs","late_receivers","late_senders","loads","pairs","paths","procedures","processes","trace"]' "$(jq -c keys alpha.json)"
+check_equal "... of thirteen parts" '["cgroups","decisions","failures","files","inputs","late_receivers","late_senders","loads","pairs","paths","procedures","processes","trace"]' "$(jq -c keys alpha.json)"
 check_not "... without control characters" grep -q '[[:cntrl:]]' alpha.json
 same trace '[{"events": 51, "lost": 3, "skipped": 0, "dropped": 0, "refused": 0, "unseen_bytes": 0, "unseen_sent_bytes": 0, "duration_ns": 74000000, "complete": true, "by": "process",
     "machines": ["alpha"]}]' '[.trace]' alpha.json
@@ -291,7 +291,7 @@ check "--by process is what comes without it, and rates" cmp alpha.text without
 check "... which come only when asked for" grep -q '^Rates and sizes of messages$' out
 runs "--by with --json" "$dpm" stats --json --by user beta alpha
 cp out by.json
-check_equal "has groups in place of processes" '["cgroups","failures","files","groups","inputs","late_receivers","late_senders","loads","pairs","paths","procedures","trace"] "user"' \
+check_equal "has groups in place of processes" '["cgroups","decisions","failures","files","groups","inputs","late_receivers","late_senders","loads","pairs","paths","procedures","trace"] "user"' \
     "$(jq -c 'keys, .trace.by' by.json | xargs -d '\n')"
 same groups '[
     {"id": 1, "machine": "alpha", "name": "1000", "processes": 4, "cpu_ns": 52000,

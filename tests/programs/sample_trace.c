@@ -3,7 +3,7 @@
  * sample_trace.c: writes a small, always identical trace in which everything happens once, for tests of the commands
  * that read traces.
  *
- *      sample-trace alpha|beta|gamma|delta|epsilon|crowd|files TRACE
+ *      sample-trace alpha|beta|gamma|delta|epsilon|crowd|files|steered TRACE
  *
  *      alpha   server[100] has a thread, worker; its child client[200] is another program after
  *              EXEC; hostile[300] has a name meant to break parsers; twin[400] uses the server's
@@ -13,6 +13,7 @@
  *      epsilon the machine, a cgroup with a limit, and how long a thread waited for a CPU
  *      crowd   105 processes; number N sends N bytes to its own address
  *      files   a file is read and written, a message is sent to a System V queue, and a connection is refused
+ *      steered a decision of dpm steer, and a socket that is never used
  *
  * Records are 1 ms apart and begin with MACHINE at second 1 (beta: 50) of the monotonic clock. In every packet that is
  * 2023-11-14 22:13:21 UTC (beta: half a millisecond later). A stream uses 1 us of CPU before each of its records.
@@ -713,6 +714,35 @@ static void files(struct sample *sample)
     refused(sample, 2, 3);
 }
 
+/* A decision of dpm steer, and a socket that is made and not used. */
+static void steered(struct sample *sample)
+{
+    struct path_record socket = new_path(1, PATH_TCP, 0, PATH_ROLE_UNKNOWN);
+    struct decision_record decision = {
+        .header = {.id = EVENT_DECISION, .flags = RECORD_NO_STREAM},
+        .number = 1,
+        .before = 92000,
+        .after = 367000,
+        .before_length = 5000000000,
+        .after_length = 6000000000,
+        .outcome = DECISION_KEPT,
+        .predicted = 3040,
+        .noise = 100,
+        .act = "workers of app",
+        .from = "2",
+        .to = "8",
+        .goal = "requests/s of load",
+        .reason = "2 of 2 workers busy",
+    };
+
+    running(sample, 1, 0);
+    socket.header.flags |= RECORD_UNUSED;
+    append(sample, &socket.header);
+    path_event(sample, 1, EVENT_CREATEPATH, 1);
+    append(sample, &decision.header);
+    path_event_by_nobody(sample, EVENT_DESTROYPATH, 1, 1);
+}
+
 static const struct {
     const char *name;
     void (*tell)(struct sample *sample);
@@ -728,6 +758,7 @@ static const struct {
     {"epsilon", epsilon, "10.0.0.6", ALPHA_BEGINS, WALL_BEGINS},
     {"crowd", crowd, "192.0.2.1", ALPHA_BEGINS, WALL_BEGINS},
     {"files", files, "10.0.0.8", ALPHA_BEGINS, WALL_BEGINS},
+    {"steered", steered, "10.0.0.10", ALPHA_BEGINS, WALL_BEGINS},
     {"rotated", alpha, "10.0.0.9", ALPHA_BEGINS, WALL_BEGINS},
 };
 
@@ -808,8 +839,9 @@ int main(int argc, char **argv)
     while (argc == 3 && which < ARRAY_SIZE(machines) && strcmp(argv[1], machines[which].name) != 0)
         which++;
     if (argc != 3 || which == ARRAY_SIZE(machines)) {
-        fprintf(stderr, "usage: sample-trace alpha|beta|gamma|delta|epsilon|crowd|files|rotated "
-                        "TRACE\n");
+        fprintf(stderr,
+                "usage: sample-trace alpha|beta|gamma|delta|epsilon|crowd|files|steered|rotated "
+                "TRACE\n");
         return 2;
     }
     write_trace(which, argv[2]);
