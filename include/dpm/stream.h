@@ -92,6 +92,8 @@ static inline size_t dpm_record_size(unsigned id)
         return sizeof(struct cgroup_record);
     case EVENT_BEGIN:
         return sizeof(struct begin_record);
+    case EVENT_DECISION:
+        return sizeof(struct decision_record);
     default:
         return id > 0 && id < EVENT_ID_END ? sizeof(struct record) : 0;
     }

@@ -39,6 +39,7 @@ struct world {
     uint64_t now;
     uint32_t sequence[STREAMS + 1];
     struct last files[FILES][LARGEST];
+    uint32_t mapped_from[FILES], mapped_to[FILES]; /* the part that writable mappings cover */
     uint32_t generation[FILES];
     uint32_t paths[STREAMS + 1][FILES]; /* 0: not opened since it was made */
     uint32_t last_path;
@@ -100,6 +101,12 @@ static void write_to(struct world *world, uint32_t stream, uint32_t file)
     record->header.flags = mapped ? RECORD_MAPPED : 0;
     for (uint32_t i = from; i < from + bytes; i++)
         world->files[file][i] = (struct last){stream, record->header.sequence, world->now, mapped};
+    if (!mapped)
+        return;
+    if (world->mapped_to[file] == 0 || from < world->mapped_from[file])
+        world->mapped_from[file] = from;
+    if (from + bytes > world->mapped_to[file])
+        world->mapped_to[file] = from + bytes;
 }
 
 static void read_from(struct world *world, uint32_t stream, uint32_t file)
@@ -109,6 +116,7 @@ static void read_from(struct world *world, uint32_t stream, uint32_t file)
     uint64_t began = record->header.time - record->message.span;
     struct reads reads = {.stream = stream, .sequence = record->header.sequence};
     uint64_t latest[STREAMS + 1] = {0};
+    bool may_differ[STREAMS + 1] = {0};
 
     for (uint32_t i = from; i < from + bytes; i++) {
         const struct last *last = &world->files[file][i];
@@ -116,12 +124,15 @@ static void read_from(struct world *world, uint32_t stream, uint32_t file)
         if (last->stream == 0 || process_of[last->stream] == process_of[stream])
             continue;
         of->bytes++;
+        may_differ[last->stream] |= i >= world->mapped_from[file] && i < world->mapped_to[file];
         if (of->any && last->time < latest[last->stream])
             continue;
         *of =
             (struct expected){last->sequence, of->bytes, true, last->mapped || last->time > began};
         latest[last->stream] = last->time;
     }
+    for (uint32_t i = 1; i <= STREAMS; i++)
+        reads.of[i].doubtful |= may_differ[i];
     assert_int_equal(
         array_reserve(&world->reads, &world->read_capacity, world->read_count + 1, sizeof(reads)),
         0);
@@ -137,6 +148,10 @@ static void shorten(struct world *world, uint32_t stream, uint32_t file)
 
     record->header.flags = RECORD_TRUNCATED;
     memset(&world->files[file][length], 0, (world->size - length) * sizeof(struct last));
+    for (uint32_t i = 0; i < length; i++)
+        if (world->files[file][i].stream != 0)
+            return;
+    world->mapped_from[file] = world->mapped_to[file] = 0; /* nothing is known of the file */
 }
 
 /* Another file gets the inode. */
@@ -144,6 +159,7 @@ static void make_anew(struct world *world, uint32_t file)
 {
     world->generation[file]++;
     memset(world->files[file], 0, sizeof(world->files[file]));
+    world->mapped_from[file] = world->mapped_to[file] = 0;
     for (uint32_t i = 1; i <= STREAMS; i++)
         world->paths[i][file] = 0;
 }

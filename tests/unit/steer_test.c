@@ -412,7 +412,7 @@ static void test_wrongly_kept(void **state)
 {
     (void)state;
     unsigned wrongly = kept_of(0, 0.1), rightly = kept_of(0.3, 0.1);
-    print_message("kept: %u of %u that brought nothing, %u of %u that brought 30%%\n", wrongly,
+    print_message("# kept: %u of %u that brought nothing, %u of %u that brought 30%%\n", wrongly,
                   SEEDS, rightly, SEEDS);
     assert_true(wrongly <= SEEDS / 20);
     assert_true(wrongly >= SEEDS / 100); /* or the bound is wider than it need be */
