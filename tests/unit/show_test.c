@@ -826,7 +826,7 @@ static void records_have_their_keys(void **state)
         [EVENT_DROPPED] = HEAD "path kind inode local remote count refused",
         [EVENT_NETWORK] = HEAD "path kind inode local remote retransmitted round_trip_us "
                                "unacknowledged",
-        [EVENT_WAKEUP] = HEAD "woken waker woken_pid woken_tid",
+        [EVENT_WAKEUP] = HEAD "woken waker call communicator woken_pid woken_tid",
         [EVENT_COST] = HEAD "recorder_cpu_ns wakeups hook_ns",
         [EVENT_FLAGS] = HEAD "meter_flags kinds_left_out process rules",
         [EVENT_SCHEDULE] = HEAD "runnable_ns voluntary involuntary",

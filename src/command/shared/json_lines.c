@@ -85,7 +85,8 @@ static int enqueue(struct json_lines *lines, const char *text, size_t size)
 {
     size_t waiting = lines->end - lines->begin;
 
-    memmove(lines->queue, lines->queue + lines->begin, waiting);
+    if (lines->begin > 0)
+        memmove(lines->queue, lines->queue + lines->begin, waiting);
     lines->begin = 0;
     lines->end = waiting;
     if (array_reserve(&lines->queue, &lines->room, waiting + size, 1) < 0)
