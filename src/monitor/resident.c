@@ -53,25 +53,10 @@ static void appeared(void *context, const struct instance_seen *seen)
     resident->calls.appeared(resident->calls.context, seen);
 }
 
-/* Asks the collectors for what has come so far; others than the process that ended may go on, so only so often. */
-#define ROUNDS_MOST 8
-
-static void read_rest(struct resident *resident)
-{
-    bool more = true;
-
-    for (int round = 0; round < ROUNDS_MOST && more; round++) {
-        more = false;
-        for (size_t i = 0; i < resident->options.collector_count; i++)
-            more = resident->collectors[i].work(resident->collectors[i].self) || more;
-    }
-}
-
 static void ended(void *context, const struct instance_seen *seen)
 {
     struct resident *resident = context;
 
-    read_rest(resident); /* what it did before it ended comes first */
     resident->calls.ended(resident->calls.context, seen);
 }
 
