@@ -120,7 +120,7 @@ like: 9[0-9]% +[89][0-9][0-9] ms +.* slow\[101\] computing
 $ dpm why --waits trace
 like: fast\[102\] .*MPI
 $ dpm dump --matched --type block trace
-like: fast\[102\] .*MPI_Allreduce.* <- WAKEUP [0-9]+ of slow\[101\], collective
+like: fast\[102\] [^[]*MPI_Allreduce[^[]* <- WAKEUP [0-9]+ of slow\[101\], collective
 never: <- WAKEUP [0-9]+ of fast
 $ dpm dump --type wakeup trace
 says: collective call 1 of communicator 00000028

@@ -277,7 +277,7 @@ jq: .what_if[0].P > 2.12 and .what_if[0].P < 2.13
 $ dpm path --json trace | jq .tmax_ns > path; dpm parallelism --json trace | jq .rows[0].tmax_ns | diff path - && echo same
 is: same
 $ dpm path trace
-like: gzip\[102\] .* 0 ns
+like: gzip\[102\] [^[]* 0 ns
 
 == what if: other speeds, and two that become one
 as before
