@@ -23,7 +23,8 @@ on() {
 
 # ---- another controller goes on ----
 
-cat > worker.py << 'END'
+called=worker-$$.py # it is found by this name: no other process of the machine may have it
+cat > "$called" << 'END'
 import os, socket, time
 a, b = socket.socketpair()
 open("working", "w").close()
@@ -35,14 +36,14 @@ while not os.path.exists("enough"):
     time.sleep(0.005)
 open("count", "w").write(str(count))
 END
-(on acquire -o first --session first --alone 1m --host a,b --name worker.py --flags send,receive --kinds unix) > first.out 2>&1 &
+(on acquire -o first --session first --alone 1m --host a,b --name "$called" --flags send,receive --kinds unix) > first.out 2>&1 &
 controller=$!
-check "without such a process the recording fails" wait_for 30 grep -q "worker.py" first.out
+check "without such a process the recording fails" wait_for 30 grep -qF "$called" first.out
 wait $controller
-python3 worker.py &
+python3 "$called" &
 worker=$!
 wait_for 20 test -e working
-(on acquire -o acquired --session second --alone 1m --host a,b --name worker.py --kinds unix) > second.out 2>&1 &
+(on acquire -o acquired --session second --alone 1m --host a,b --name "$called" --kinds unix) > second.out 2>&1 &
 controller=$!
 check "a recording begins" wait_for 30 grep -q '^dpm: metering 2 processes on 2 hosts; session second' second.out
 "$dpm" acquire --attach second > third.out 2>&1
