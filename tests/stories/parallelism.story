@@ -146,6 +146,10 @@ sleeper ends
 $ dpm parallelism --json --one-each trace
 jq: .trace.asleep | .count == 8 and .time_ns == 16e6
 jq: near(.rows[0].T_ns; 16e6) and near(.rows[0].tmax_ns; 32e6)
+$ dpm parallelism trace
+says: 8 unexplained waits (timers, disks, unmonitored peers), counted with their elapsed time (--edges messages: not counted): 16.0 ms
+$ dpm parallelism --json --edges messages trace
+jq: near(.rows[0].tmax_ns; 16e6)
 $ dpm dump --matched --json trace | jq -s .
 jq: [.[] | .edges[]? | select(.kind == "wakeup")] == []
 

@@ -414,7 +414,7 @@ static void print_grounds(const struct parallelism_runs *runs, FILE *file)
                     : "replies from unmonitored peers, counted with their elapsed time");
     print_waits(file, &first->asleep,
                 "unexplained waits (timers, disks, unmonitored peers), counted with their elapsed "
-                "time");
+                "time (--edges messages: not counted)");
     print_waits(
         file, &first->locks,
         "waits of threads for each other, their causes unknown without WAKEUP: P is an upper "
