@@ -38,6 +38,30 @@ jq: .processes[] | select(.pid == 102) | .cpu_ns > 0.85e9 and .spun_ns > 0.75e9
 $ dpm dump trace
 says: mpi rank 0 > rank 1
 
+== a ring: one rank computes at a time, the others spin: P is 1
+| one     ==== 4 ms ===o SEND   ~~~ spins ~~~~~~~~~~ RECEIVE
+| two                  RECEIVE ==== 4 ms ===o SEND ~ spins ~
+process sh launched
+process one created by sh
+process two created by sh
+mpi c: one > two
+mpi d: two > one
+20 times
+    one computes 4ms
+    one sends 8 on c
+    two receives on c
+    two computes 4ms
+    two sends 8 on d
+    one receives on d
+end
+one ends
+two ends
+sh waits for one
+sh waits for two
+sh ends
+$ dpm parallelism --json trace
+jq: near(.rows[0].T_ns; 160e6) and near(.rows[0].tmax_ns; 160e6) and near(.rows[0].P; 1)
+
 == a collective function: the wait has its name, and what it spun is no work
 process rank launched
 rank computes 10ms
