@@ -266,6 +266,7 @@ static uint64_t running_cost(const struct own_cost *own)
 }
 
 #define CORRECTED_LEAST 1000000000u /* ns: a time that was wrong by so much is put right */
+#define LENGTH_LEAST    1000000u    /* ns: what comes in less is no rate */
 
 static void describe_whole(struct live *live, uint64_t time, struct live_snapshot *snapshot)
 {
@@ -294,7 +295,8 @@ static void describe_whole(struct live *live, uint64_t time, struct live_snapsho
         since(running_cost(&snapshot->own), before == NULL ? 0 : running_cost(&before->own));
     snapshot->reader = clock_now(CLOCK_PROCESS_CPUTIME_ID);
     snapshot->reader_new = snapshot->reader - (before == NULL ? live->reader : before->reader);
-    if (snapshot->length == 0 && before != NULL && !snapshot->last)
+    if (snapshot->length < LENGTH_LEAST && snapshot->real > LENGTH_LEAST && before != NULL &&
+        !snapshot->last)
         snapshot->length =
             snapshot->real; /* nothing has come: rates are 0; or the time was put right */
     snapshot->decisions = now->decision_count + now->decisions_left_out;

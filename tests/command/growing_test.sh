@@ -7,6 +7,7 @@
 #     web1   |--packet--|--packet--|--packet--|     the rest waits
 tests=$(cd "$(dirname "$0")" && pwd)
 . "$tests/tap.sh"
+. "$tests/meter.sh"
 build=$1
 dpm=$1/dpm
 
@@ -19,14 +20,28 @@ most=1500
 grows() {
     /usr/bin/python3 "$tests/growing.py" "$build" "$@" || exit 1
     mkdir "$1.copies"
-    "$copier" "$1/web1" "$1.copies/web1" each=$each first=4 > "$1.web1" &
-    web1=$!
     "$copier" "$1/db1" "$1.copies/db1" each=$each first=2 > "$1.db1" &
     db1=$!
+    {
+        [ "$1" != joins ] || wait_for 30 has_pictures "$1.top"
+        exec "$copier" "$1/web1" "$1.copies/web1" each=$each first=4 > "$1.web1"
+    } &
+    web1=$!
+    wait_for 30 begun "$1" || exit 1
     COLUMNS=160 timeout 60 "$dpm" top --interval 300ms "$1.copies" > "$1.top" 2> "$1.err"
     echo $? > "$1.status"
     wait $web1 && wait $db1 || exit 1
     sed -n 's/ ms at most .*//p' "$1.web1" "$1.db1" | sort -n | tail -1 > "$1.slow"
+}
+
+# begun NAME: dpm top sees traces when they have records.
+begun() {
+    [ -s "$1.copies/db1/control" ] && { [ "$1" = joins ] || [ -s "$1.copies/web1/control" ]; }
+}
+
+# has_pictures FILE
+has_pictures() {
+    [ "$(grep -c '^dpm top  ' "$1")" -ge 2 ]
 }
 
 # rates NAME: requests a second that the server answers, a line for each picture.
@@ -53,11 +68,14 @@ grows equal &
 grows apart db1=200ms &
 grows wrong db1=2s &
 grows behind web1=2s &
+grows joins &
 wait
 shows equal "traces that grow" 1
 shows apart "a clock that is 200 ms ahead" 1
 # until messages have told how far, the first picture or two may have too much or too little
 shows wrong "a clock that is 2 s ahead" 3
 shows behind "the other one" 3
+# its earlier records are no reason to wait
+shows joins "a machine that joins" 1
 
 finish

@@ -23,6 +23,7 @@
 #define SLICE_LIVE   20000000u   /* the same, when it has caught up */
 #define HELD_LITTLE  20          /* a snapshot may lack one in so many events of its interval ... */
 #define SETTLES_MOST 2000000000u /* ... or any, after ns */
+#define LATER_PART   10          /* a snapshot is later than the one before by this part of the interval */
 #define KNOWN_MOST   (2 * (int64_t)PATIENCE + SLICE)
 #define CURRENT      10000000000u /* ns */
 #define LAGS_MOST    3
@@ -208,6 +209,9 @@ static int look_for_others(struct live_feed *feed, bool *ret_listed, struct prob
             has_records(path) && !is_open(feed, path)) {
             result = open_trace(feed, path, problem);
             feed->joined = feed->looked;
+            /* what it recorded before comes at once: nobody waits for a time that has passed */
+            if (result == 0 && feed->history != NULL)
+                gate_open(feed->gates[feed->origins - 1], feed->position);
             if (result == 0 && feed->history != NULL)
                 result =
                     history_add(feed->history, &feed->gates[feed->origins - 1]->source, problem);
@@ -340,8 +344,8 @@ static int take_last(struct live_feed *feed, struct problem *problem)
     return take(feed, INT64_MAX, true, problem);
 }
 
-/* Whether there is something new in the trace, and nearly all that was read is counted: the rest waits for other records. If
- * that takes long, it is as it is. */
+/* Whether there is something new in the trace, of a later time (a machine that joins has earlier records, too), and nearly all
+ * that was read is counted: the rest waits for other records. If that takes long, it is as it is. */
 static bool is_settled(struct live_feed *feed, uint64_t now)
 {
     struct history_counts counts;
@@ -349,11 +353,14 @@ static bool is_settled(struct live_feed *feed, uint64_t now)
     history_counts(feed->history, &counts);
     uint64_t fresh = counts.events + counts.held - feed->counted;
     bool begins = feed->position - feed->begin < (int64_t)feed->options.interval;
+    uint64_t time = live_time(feed->live);
+    bool later = fresh > 0 && time >= feed->shown + feed->options.interval / LATER_PART;
     bool settled =
-        counts.held * HELD_LITTLE <= fresh && (!reads_traces(feed) || (fresh > 0 && !begins));
+        counts.held * HELD_LITTLE <= fresh && (!reads_traces(feed) || (later && !begins));
     if (!settled && now - feed->due < SETTLES_MOST)
         return false;
     feed->counted = counts.events + counts.held;
+    feed->shown = time;
     return true;
 }
 

@@ -72,7 +72,8 @@ struct live_feed {
     uint64_t
         overtaken; /* records of which `say` knows that they were removed before they were read */
     uint64_t due;  /* CLOCK_MONOTONIC: the next snapshot */
-    uint64_t counted; /* events that there were at the latest snapshot */
+    uint64_t counted; /* events that there were at the latest snapshot ... */
+    uint64_t shown;   /* ... and its time (live_time) */
     bool held;        /* no snapshots, and no playback */
     bool ended;       /* the last snapshot was made */
 };
