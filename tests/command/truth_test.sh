@@ -17,6 +17,11 @@ complete() {
         awk '/edges had to be exact/ { found = $1 >= 1000 } END { exit !found }' compared
 }
 
+# said STATUS: what dpm and the readers said, if it is not 0.
+said() {
+    [ "$1" = 0 ] || cat err dump.err
+}
+
 # check_compared LABEL OPTION...: the dump and the log are the same.
 check_compared() {
     label=$1
@@ -59,7 +64,7 @@ runs=1
 ! long_ones || runs='1 2'
 for run in $runs; do
     repeat record $((seed + run))
-    check_equal "the truth program ends in order, seed $((seed + run))" 0 $status
+    check_equal "the truth program ends in order, seed $((seed + run))" "0" "$status$(said $status)"
     check_compared "its log and the trace are equal, seed $((seed + run))"
     grep '^CPU time outside' compared >> precision
     check "... no record is lost, and edges of paths without concurrent calls are exact" complete
@@ -92,7 +97,7 @@ for run in $runs; do
     kinds=all,-pipe
     [ $run != 5 ] || kinds=all
     repeat acquire $((seed + run)) 0.$((run * 2 - 5)) $kinds
-    check_equal "acquiring the truth program ends with it, $kinds, seed $((seed + run))" 0 $acquired
+    check_equal "acquiring the truth program ends with it, $kinds, seed $((seed + run))" "0" "$acquired$(said $acquired)"
     check_equal "... and it ends in order" 0 $status
     check_compared "... the ends of their logs and the trace are equal" --acquired
     check "... no record is lost, and edges of paths without concurrent calls are exact" complete
