@@ -65,7 +65,7 @@ static json_t *values_of(struct agent_views *views, uint32_t row, const struct v
 {
     int64_t view = resident_view_of(views->resident, row);
 
-    return wire_values(values, views->file->views[view].reference_count);
+    return wire_values(values, values == NULL ? 0 : views->file->views[view].reference_count);
 }
 
 static void on_record(void *context, uint32_t row, uint32_t entity, uint64_t time, uint32_t probe,

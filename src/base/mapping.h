@@ -27,6 +27,16 @@ static inline uint32_t file_device(dev_t device)
     return major(device) << DEVICE_MINOR_BITS | minor(device);
 }
 
+/* Some file systems (btrfs, overlayfs) show programs another device number than the kernel uses. Both have major number 0.
+ * Then only the inode is compared. */
+static inline bool file_is_same(const struct file_identity *one, const struct file_identity *other)
+{
+    bool anonymous =
+        one->device >> DEVICE_MINOR_BITS == 0 && other->device >> DEVICE_MINOR_BITS == 0;
+
+    return one->inode == other->inode && (one->device == other->device || anonymous);
+}
+
 struct mapping {
     uint64_t begin;
     uint64_t end;

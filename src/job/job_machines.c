@@ -45,6 +45,9 @@ static int add_weighted(struct reading *reading, json_t *weights, char *word,
     char *equals = strchr(word, '='), *end = NULL;
     unsigned long weight = equals == NULL ? 1 : strtoul(equals + 1, &end, 10);
 
+    if (equals == word)
+        return problem_set(problem, -EINVAL, "%s:%u: '%.60s': a machine stands before '='",
+                           reading->path, reading->line, word);
     if (equals != NULL &&
         (equals[1] < '0' || equals[1] > '9' || *end != '\0' || weight > WEIGHT_MOST))
         return problem_set(problem, -EINVAL, "%s:%u: '%.60s': a weight is a number of at most %d",
@@ -87,7 +90,8 @@ static int read_line(struct reading *reading, char *text, struct problem *proble
     if (name == NULL || strtok_r(NULL, " \t\r", &rest) != NULL)
         return problem_set(problem, -EINVAL, "%s:%u: one name stands before ':'", reading->path,
                            reading->line);
-    bool is_choice = strncmp(colon + 1 + strspn(colon + 1, " \t"), "one of ", 7) == 0;
+    const char *first = colon + 1 + strspn(colon + 1, " \t");
+    bool is_choice = strncmp(first, "one of", 6) == 0 && strchr(" \t\r", first[6]) != NULL;
     char *word = strtok_r(colon + 1, " \t\r", &rest);
     if (is_choice) {
         (void)strtok_r(NULL, " \t\r", &rest); /* "of" */

@@ -266,6 +266,7 @@ static void review_row(struct central_row *row, uint64_t now)
     row->plan.load = looked.load;
     row->plan.fullest = looked.fullest;
     row->plan.by_reading = looked.by_reading;
+    row->plan.most = looked.most;
     row->plan.records = looked.records;
     row->plan.traffic = looked.traffic;
     row->over = looked.load > 1 ? row->over + 1 : 0;

@@ -11,6 +11,7 @@
 #ifndef DPM_COLLECTOR_H
 #define DPM_COLLECTOR_H
 
+#include "base/mapping.h"
 #include "monitor/monitor.h"
 
 #include <sys/types.h>
@@ -54,8 +55,16 @@ struct collection; /* belongs to its collector */
  * everything except `close`. */
 typedef void collect_values(void *context, uint64_t time, const struct view_value *values);
 typedef void collect_ended(void *context, pid_t pid); /* it has ended or executes another program */
-/* A process has begun, or a program in it. `time`: CLOCK_MONOTONIC, ns. `covered`: sensors that stand see all that it does. */
-typedef void collect_begun(void *context, pid_t pid, const char *name, uint64_t time, bool covered);
+
+/* A process has begun, or a program in it. */
+struct collected_beginning {
+    pid_t pid;
+    const char *name;
+    struct file_identity file; /* that it executes */
+    uint64_t time;             /* CLOCK_MONOTONIC, ns */
+    bool covered;              /* sensors that stand see all that it does */
+};
+typedef void collect_begun(void *context, const struct collected_beginning *beginning);
 
 struct collector {
     void *self;

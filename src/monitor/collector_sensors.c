@@ -524,15 +524,18 @@ static void read_lost(struct sensing *sensing)
 
 static void take_beginning(struct sensing *sensing, const struct sensor_record *record)
 {
-    const struct file_identity file = {(uint32_t)record->values[2].natural,
-                                       record->values[1].natural};
-    const char *name = record->values[0].text;
-    const char *program = standing_covers(sensing, &file, record->time);
+    struct collected_beginning beginning = {
+        .pid = record->pid,
+        .name = record->values[0].text,
+        .file = {(uint32_t)record->values[2].natural, record->values[1].natural},
+        .time = record->time};
+    const char *program = standing_covers(sensing, &beginning.file, record->time);
 
+    beginning.covered = program != NULL;
     /* /proc/self/exe: it has executed itself */
-    if (program != NULL && strcmp(name, "exe") == 0)
-        name = program;
-    sensing->begun(sensing->ended_context, record->pid, name, record->time, program != NULL);
+    if (program != NULL && strcmp(beginning.name, "exe") == 0)
+        beginning.name = program;
+    sensing->begun(sensing->ended_context, &beginning);
 }
 
 static void take_record(struct sensing *sensing, const struct sensor_record *record)

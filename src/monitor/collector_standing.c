@@ -167,20 +167,12 @@ static bool is_for(const struct collection *standing, const struct collect_wish 
     return standing->wish.conditions == wish->conditions && standing->wish.entity == wish->entity;
 }
 
-/* Some file systems show programs another device than the kernel uses; both have major number 0. */
-static bool is_same(const struct file_identity *one, const struct file_identity *other)
-{
-    return one->inode == other->inode &&
-           (one->device == other->device ||
-            (one->device >> DEVICE_MINOR_BITS == 0 && other->device >> DEVICE_MINOR_BITS == 0));
-}
-
 static struct collection *find(const struct sensing *sensing, const struct collect_wish *wish,
                                const struct file_identity *file)
 {
     for (size_t i = 0; i < sensing->standing_count; i++) {
         struct collection *standing = sensing->standing[i];
-        if (is_for(standing, wish) && is_same(&standing->file, file))
+        if (is_for(standing, wish) && file_is_same(&standing->file, file))
             return standing;
     }
     return NULL;
@@ -309,7 +301,7 @@ const char *standing_covers(const struct sensing *sensing, const struct file_ide
 
     for (size_t i = 0; i < sensing->standing_count; i++) {
         const struct collection *standing = sensing->standing[i];
-        if (!is_same(&standing->file, file))
+        if (!file_is_same(&standing->file, file))
             continue;
         if (standing->failed || !standing->on || standing->since > time)
             return NULL;

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define WORDS_MOST   64 /* of --object, for one object */
 #define OBJECTS_MOST 1024
@@ -185,7 +186,21 @@ static bool is_program(pid_t pid, const char *comm, const char *program)
     return base != NULL && view_same_name(base + 1, program);
 }
 
-static bool is_named(const struct object *object, const char *comm)
+/* Whether a process that has begun to execute `file` under this name executes this path, as far as that can be told: a symbolic link to
+ * it gives the process another name; another hard link is another path. */
+static bool is_path(const char *program, const char *comm, const struct file_identity *file)
+{
+    struct stat status;
+    bool named = is_name(comm, program);
+
+    if (program[0] != '/' || file->inode == 0 || stat(program, &status) < 0)
+        return named;
+    const struct file_identity own = {file_device(status.st_dev), status.st_ino};
+    return file_is_same(&own, file) && (named || status.st_nlink == 1);
+}
+
+static bool is_begun_as(const struct object *object, const char *comm,
+                        const struct file_identity *file)
 {
     bool own =
         object->pid_count == 0 && object->program_count == 0 && object->builtin == VIEW_PROGRAM;
@@ -193,15 +208,16 @@ static bool is_named(const struct object *object, const char *comm)
     if (own && is_name(comm, object->name))
         return true;
     for (size_t k = 0; k < object->program_count; k++)
-        if (is_name(comm, object->programs[k]))
+        if (is_path(object->programs[k], comm, file))
             return true;
     return false;
 }
 
-bool instances_is_named(const struct instances *instances, const char *comm)
+bool instances_may_begin(const struct instances *instances, const char *comm,
+                         const struct file_identity *file)
 {
     for (size_t i = 0; i < instances->object_count; i++)
-        if (is_named(&instances->objects[i], comm))
+        if (is_begun_as(&instances->objects[i], comm, file))
             return true;
     return false;
 }
@@ -366,11 +382,13 @@ static void remove_instance(struct instances *instances, size_t index)
     instances->calls.ended(instances->calls.context, &seen);
 }
 
-void instances_insert(struct instances *instances, pid_t pid, const char *comm)
+void instances_insert(struct instances *instances, pid_t pid, const char *comm,
+                      const struct file_identity *file)
 {
     for (size_t i = 0; i < instances->object_count; i++) {
         struct instance instance = {.object = (uint32_t)i, .pid = pid, .started = 1};
-        if (!is_named(&instances->objects[i], comm) || instances->count >= INSTANCES_MOST ||
+        if (!is_begun_as(&instances->objects[i], comm, file) ||
+            instances->count >= INSTANCES_MOST ||
             array_reserve(&instances->living, &instances->capacity, instances->count + 1,
                           sizeof(instance)) < 0)
             continue;

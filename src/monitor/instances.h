@@ -12,6 +12,7 @@
 #ifndef DPM_INSTANCES_H
 #define DPM_INSTANCES_H
 
+#include "base/mapping.h"
 #include "view/view.h"
 
 #include <sys/types.h>
@@ -55,9 +56,10 @@ bool instances_beginning(const struct instances *instances);
 /* The process executes its program anew: the next look makes it a new instance. */
 void instances_forget(struct instances *instances, pid_t pid);
 
-/* A process that has ended before it was found, but of which something is known: it appears, until the next look. Only as far
- * as names tell. */
-void instances_insert(struct instances *instances, pid_t pid, const char *comm);
+/* A process that has ended before it was found, but of which something is known: it appears, until the next look. As
+ * instances_may_begin. */
+void instances_insert(struct instances *instances, pid_t pid, const char *comm,
+                      const struct file_identity *file);
 
 /* Program number `index` of an object, if it is a path; NULL: it is none, or there is none. `ret_more`: whether there may be
  * others. */
@@ -66,8 +68,9 @@ const char *instances_path(const struct instances *instances, const char *object
 
 bool instances_lives(const struct instances *instances, pid_t pid);
 
-/* Whether a process of this name would be an instance, as far as names tell. */
-bool instances_is_named(const struct instances *instances, const char *comm);
+/* Whether a process that begins to execute a file (inode 0: not known) under this name would be an instance, as far as these tell. */
+bool instances_may_begin(const struct instances *instances, const char *comm,
+                         const struct file_identity *file);
 
 /* How many did not become instances at the last look: there were too many. */
 uint64_t instances_refused(const struct instances *instances);

@@ -66,7 +66,7 @@ static void on_answer(void *context, uint32_t row, uint32_t entity, uint64_t tim
     struct monitor *monitor = context;
 
     central_answer(monitor->central, row, entity, time, values,
-                   view_of(monitor, row)->reference_count);
+                   values == NULL ? 0 : view_of(monitor, row)->reference_count);
 }
 
 static void on_appeared(void *context, const struct instance_seen *seen)

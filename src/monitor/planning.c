@@ -64,14 +64,14 @@ static void why_full(const struct view *view, const struct view_costs *here,
 {
     const struct view_placed *placed = &here->placed[plan->fullest];
     char entity[VIEW_ENTITY_SIZE];
-    double most = plan->by_reading ? placed->reads : placed->carries;
 
     view_entity_text(&view->entities[plan->fullest], entity);
-    if (most <= 0)
-        most = plan->by_reading ? view_usual_reads(here) : view_usual_carries(here, VIEW_ON_SUBNET);
-    snprintf(text, PLANNING_WHY_SIZE, "%s changes %.0f times/s, and %s %s%s %.0f records/s", entity,
-             placed->changes, plan->by_reading ? "the monitor of" : "the way from", placed->machine,
-             plan->by_reading ? " reads" : " carries", most);
+    int used =
+        snprintf(text, PLANNING_WHY_SIZE, "%s changes %.0f times/s", entity, placed->changes);
+    if (plan->most > 0 && used < PLANNING_WHY_SIZE)
+        snprintf(text + used, PLANNING_WHY_SIZE - (size_t)used, ", and %s %s can %s %.0f records/s",
+                 plan->by_reading ? "the monitor of" : "the way from", placed->machine,
+                 plan->by_reading ? "read" : "carry", plan->most);
 }
 
 /* No plan is in time. */

@@ -24,7 +24,7 @@ int planning_choose(const struct view_conditions *conditions, const struct view_
 int planning_look(const struct view_conditions *conditions, const struct view_costs *costs,
                   const struct planning_place *places, const char *central, struct view_plan *plan);
 
-/* "QueueManager[1] changes 4400 times/s, and the way from web1 carries 1200 records/s": why a plan cannot be carried. */
+/* "QueueManager[1] changes 4400 times/s, and the way from web1 can carry 1200 records/s": why a plan cannot be carried. */
 #define PLANNING_WHY_SIZE 400
 void planning_why(const struct view_conditions *conditions, const struct view_costs *costs,
                   const struct planning_place *places, const char *central,

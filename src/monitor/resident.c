@@ -429,6 +429,10 @@ int resident_step(struct resident *resident, const struct row_step *step, struct
     default:
         break;
     }
+    /* the row could not be opened: whatever waits for its values goes on without them */
+    if (share == NULL && step->kind == STEP_READ)
+        resident->calls.answer(resident->calls.context, step->row, step->entity,
+                               clock_now(CLOCK_REALTIME), NULL);
     if (share == NULL || step->entity >= resident_view(share)->entity_count)
         return problem_set(problem, -EINVAL, "row %u is not open, or has no such instance",
                            step->row);

@@ -25,7 +25,7 @@ struct resident_calls {
     /* What the plan has evaluated here. As in struct view_monitor_calls. */
     void (*changed)(void *context, uint32_t row, bool active, bool edge, uint64_t time,
                     const struct view_value *targets);
-    /* What resident_read has read. */
+    /* What STEP_READ has read. `values` NULL: the row is not open, so all are unknown. */
     void (*answer)(void *context, uint32_t row, uint32_t entity, uint64_t time,
                    const struct view_value *values);
     void (*appeared)(void *context, const struct instance_seen *seen);

@@ -54,12 +54,13 @@ static bool is_held(const struct resident *resident, pid_t pid)
     return false;
 }
 
-void begun_heard(void *context, pid_t pid, const char *name, uint64_t time, bool covered)
+void begun_heard(void *context, const struct collected_beginning *beginning)
 {
     struct resident *resident = context;
+    const pid_t pid = beginning->pid;
     struct begun *begun = begun_find(resident, pid);
 
-    if (!instances_is_named(resident->instances, name)) {
+    if (!instances_may_begin(resident->instances, beginning->name, &beginning->file)) {
         if (begun != NULL) { /* it executes another program */
             resident->unseen += !begun->seen && begun->on == 0 && is_held(resident, pid);
             begun->seen = true;
@@ -68,11 +69,13 @@ void begun_heard(void *context, pid_t pid, const char *name, uint64_t time, bool
     }
     if (begun == NULL)
         begun = begun_add(resident, pid);
-    else if (begun->time == 0 && begun->on > time) /* it was found earlier than this was heard */
-        count_start(resident, &(struct begun){pid, time, begun->on});
-    begun->time = time;
-    begun->covered = covered;
-    snprintf(begun->name, sizeof(begun->name), "%s", name);
+    else if (begun->time == 0 &&
+             begun->on > beginning->time) /* it was found before this was heard */
+        count_start(resident, &(struct begun){.time = beginning->time, .on = begun->on});
+    begun->time = beginning->time;
+    begun->covered = beginning->covered;
+    begun->file = beginning->file;
+    snprintf(begun->name, sizeof(begun->name), "%s", beginning->name);
     if (resident->scan > resident->scanned + SCAN_LEAST)
         resident->scan = resident->scanned + SCAN_LEAST;
 }
@@ -93,7 +96,7 @@ static bool wants_only(const struct resident *resident)
 /* One that has ended appears. Returns whether others may, before it is gone: each may have been the only one. */
 static bool insert_ended(struct resident *resident, const struct begun *begun, uint64_t now)
 {
-    instances_insert(resident->instances, begun->pid, begun->name);
+    instances_insert(resident->instances, begun->pid, begun->name, &begun->file);
     if (resident->scan > now + SCAN_LEAST)
         resident->scan = now + SCAN_LEAST;
     return !wants_only(resident);

@@ -70,6 +70,7 @@ struct begun {
     uint64_t on;   /* when its first sensor was on; 0: not yet */
     bool covered;  /* sensors that stand see all that it does */
     char name[16];
+    struct file_identity file;
 };
 
 #define BEGUN_MOST 256
@@ -111,7 +112,7 @@ void resident_note(struct resident *resident, const char *format, ...)
 
 /* resident_begun.c: NULL: it has not begun of late. */
 struct begun *begun_find(struct resident *resident, pid_t pid);
-void begun_heard(void *context, pid_t pid, const char *name, uint64_t time, bool covered);
+void begun_heard(void *context, const struct collected_beginning *beginning);
 
 /* Its sensors are on; `since`: sensors that stand have been since then; 0: its own, now. */
 void begun_sensed(struct resident *resident, pid_t pid, uint64_t since);

@@ -21,6 +21,7 @@ static bool rate_differs(const struct row_rate *one, const struct row_rate *othe
 {
     return differs(one->changes, other->changes) || differs(one->records, other->records) ||
            differs(one->handed, other->handed) || differs(one->lost, other->lost) ||
+           (one->lost > 0) != (other->lost > 0) || /* whether it is more than can be read */
            one->sensor_passes != other->sensor_passes;
 }
 

@@ -54,12 +54,9 @@ static int open_same(const char *path, const struct mapping *mapping)
 
     if (file < 0)
         return -ENOENT;
-    /* some file systems show programs another device than the kernel uses; both have major number 0 */
-    bool same = fstat(file, &status) == 0 && S_ISREG(status.st_mode) &&
-                status.st_ino == mapping->file.inode &&
-                (file_device(status.st_dev) == mapping->file.device ||
-                 (major(status.st_dev) == 0 && mapping->file.device >> DEVICE_MINOR_BITS == 0));
-    if (same)
+    if (fstat(file, &status) == 0 && S_ISREG(status.st_mode) &&
+        file_is_same(&mapping->file,
+                     &(struct file_identity){file_device(status.st_dev), status.st_ino}))
         return file;
     close(file);
     return -ENOENT;

@@ -225,16 +225,17 @@ static void add_plan(const json_t *view, char text[STRIPS_DETAILS_SIZE])
     add(text, STRIPS_DETAILS_SIZE, " of CPU time for each record");
 }
 
-/* What rates have made of the plan. */
+/* What rates have made of the plan. A second with too much is no reason yet. */
 static void add_measured(const json_t *view, char text[STRIPS_DETAILS_SIZE])
 {
     const json_t *of = json_object_get(view, "measured");
+    const char *why = of == NULL ? "" : text_at(of, "why");
     bool cannot = number_at(of, "load") > 1;
 
-    if (of == NULL || (!cannot && count_at(of, "replanned") == 0))
+    if (why[0] == '\0' || (!cannot && count_at(of, "replanned") == 0))
         return;
     add(text, STRIPS_DETAILS_SIZE, cannot ? "  cannot be kept: " : "  the plan has changed: ");
-    add_safe(text, STRIPS_DETAILS_SIZE, text_at(of, "why"));
+    add_safe(text, STRIPS_DETAILS_SIZE, why);
 }
 
 void strips_details(const struct strips *strips, size_t row, char text[STRIPS_DETAILS_SIZE])

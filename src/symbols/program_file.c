@@ -13,18 +13,13 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
-/* Some file systems (btrfs, overlayfs) show programs another device number than the kernel uses. Both have major
- * number 0. Then only the inode is compared: the file was found by the process's own link or by its name. */
 static bool is_file(const struct stat *status, struct file_identity identity)
 {
-    uint32_t device = file_device(status->st_dev);
-    bool anonymous = major(status->st_dev) == 0 && identity.device >> DEVICE_MINOR_BITS == 0;
+    const struct file_identity own = {file_device(status->st_dev), status->st_ino};
 
-    return S_ISREG(status->st_mode) && status->st_ino == identity.inode &&
-           (device == identity.device || anonymous);
+    return S_ISREG(status->st_mode) && file_is_same(&own, &identity);
 }
 
 int program_file_open_path(const char *path, struct file_identity identity)

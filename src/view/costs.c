@@ -33,18 +33,6 @@ void view_costs_init(struct view_costs *costs)
     };
 }
 
-double view_usual_reads(const struct view_costs *costs)
-{
-    return costs->receive > 0 ? 1e9 / costs->receive : 0;
-}
-
-double view_usual_carries(const struct view_costs *costs, enum view_distance distance)
-{
-    double send = costs->messages[distance].send;
-
-    return distance != VIEW_ON_MACHINE && send > 0 ? 1e9 / send : 0;
-}
-
 void view_costs_done(struct view_costs *costs)
 {
     free(costs->placed);

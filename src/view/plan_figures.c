@@ -321,6 +321,7 @@ static void take_load(const struct plan_world *world, struct view_plan *plan, co
         plan->load = load;
         plan->fullest = most_of;
         plan->by_reading = reading;
+        plan->most = reading ? world->places[most_of].reads : world->places[most_of].carries;
     }
 }
 
@@ -338,7 +339,7 @@ static void estimate_perturbation(const struct plan_world *world, struct view_pl
     double notifications = rounds * world->share;
     add_notifications(&sum,
                       notifications * (1 - world->share) * __builtin_popcount(world->in_predicate));
-    plan->load = 0;
+    plan->load = plan->most = 0;
     take_load(world, plan, sum.read, true);
     take_load(world, plan, sum.carried, false);
     plan->records = sum.records;

@@ -71,6 +71,20 @@ bool plan_may_hold(const struct plan_world *world, const struct view_expression 
     return (view_entities_of(world->conditions->view, expression) & assumed) != 0;
 }
 
+/* Records per second that a resident monitor can take from sensors, and that the way from it to the central monitor carries, as far
+ * as costs say: one thread does either. 0: no limit. */
+static double usual_reads(const struct view_costs *costs)
+{
+    return costs->receive > 0 ? 1e9 / costs->receive : 0;
+}
+
+static double usual_carries(const struct view_costs *costs, enum view_distance distance)
+{
+    double send = costs->messages[distance].send;
+
+    return distance != VIEW_ON_MACHINE && send > 0 ? 1e9 / send : 0;
+}
+
 static void place(struct plan_world *world, uint32_t index)
 {
     const struct view *view = world->conditions->view;
@@ -85,11 +99,10 @@ static void place(struct plan_world *world, uint32_t index)
         .selectivity = placed != NULL ? placed->selectivity : world->costs->selectivity};
     here->to_central = distance(world->costs, placed != NULL ? placed->machine : "");
     here->sensor_passes = placed != NULL && placed->sensor_passes;
-    here->reads =
-        placed != NULL && placed->reads > 0 ? placed->reads : view_usual_reads(world->costs);
+    here->reads = placed != NULL && placed->reads > 0 ? placed->reads : usual_reads(world->costs);
     here->carries = placed != NULL && placed->carries > 0
                         ? placed->carries
-                        : view_usual_carries(world->costs, here->to_central);
+                        : usual_carries(world->costs, here->to_central);
     for (uint32_t i = 0; i < index && placed != NULL; i++) {
         const struct view_placed *other = find_placed(world->costs, &view->entities[i]);
         if (other == NULL || strcasecmp(other->machine, placed->machine) != 0)

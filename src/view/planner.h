@@ -88,11 +88,6 @@ int view_costs_read(struct view_costs *costs, const char *name, struct problem *
 int view_costs_parse(struct view_costs *costs, const char *name, const char *text, size_t size,
                      struct problem *problem);
 
-/* Records per second that a resident monitor can take from sensors, and that the way from it to the central monitor carries, as far
- * as costs say: one thread does either. 0: no limit. */
-double view_usual_reads(const struct view_costs *costs);
-double view_usual_carries(const struct view_costs *costs, enum view_distance distance);
-
 /* How often the values of an instance change, per second, if nothing is said of it: figures do so once an interval. */
 static inline double view_usual_changes(const struct view_costs *costs, enum view_builtin builtin)
 {
@@ -149,6 +144,7 @@ struct view_plan {
     double load;
     uint32_t fullest; /* the entity with the most records on that machine */
     bool by_reading;  /* ... and it is reading that is full */
+    double most;      /* ... of which so many records per second are possible */
     /* steps 3 and 4 */
     double records;          /* made by sensors, per second */
     double traffic;          /* messages to the central monitor, per second */

@@ -121,12 +121,14 @@ EOF_
 view Each 'Stepper[*]' > each.view
 view Only Stepper > only.view
 ln $program renamed # the same file, by another name
+mkdir elsewhere
+cp $program elsewhere/$program # the same name, of another file
 
 # values FILE: of each row in order, and how often it was active and inactive
 values() {
     jq -r 'select(.change) | .row + " " + .change + " " + (.values.steps // "" | tostring)' "$1" | sed 's/^ /only /'
 }
-ten="for i in 1 2 3 4 5 6 7 8 9 10; do ./$program 60 0; done; ./renamed 60 0; ./other 60 0"
+ten="for i in 1 2 3 4 5 6 7 8 9 10; do ./$program 60 0; done; ./renamed 60 0; ./other 60 0; ./elsewhere/$program 60 0"
 "$dpm" view --json --object Stepper=./$program run each.view -- sh -c "$ten" > lines 2> err
 check_equal "a view of all processes: each brief one has all of its values" "$(for _ in 1 2 3 4 5 6 7 8 9 10; do seq 60; done)" \
     "$(values lines | awk '$3 != "inactive" { print $4 }')"
@@ -138,6 +140,13 @@ check_equal "a view of the only process: each in its turn" "$(for _ in 1 2 3 4 5
 check_equal "... has been active, so those before were inactive" 10 "$(values lines | grep -c ' active ')"
 "$dpm" view --json --object Stepper=./$program run only.view -- ./$program 10 5000 > lines 2> err
 check_equal "a command of 50 ms" "$(seq 10)" "$(values lines | awk '$2 != "inactive" { print $3 }')"
+
+# A process has the name of the link by which it was executed: the file counts.
+cp $program target$$
+ln -s target$$ alias$$
+"$dpm" view --json --object Stepper=./alias$$ run each.view -- sh -c "./alias$$ 60 0; ./target$$ 30 0; ./elsewhere/$program 60 0" > lines 2> err
+check_equal "by a symbolic link: each, whichever name it has" "$(seq 60; seq 30)" "$(values lines | awk '$3 != "inactive" { print $4 }')"
+check_equal "... and no other was unseen" "0 0 0" "$(jq -r 'select(.end) | .end | "\(.late_starts) \(.unseen) \(.lost)"' lines)"
 
 # By name, the file is known once a process of it has been found.
 ./$program 1000000 20000 &

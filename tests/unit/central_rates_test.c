@@ -67,7 +67,7 @@ static void on_notify(void *context, const struct view_change *change, uint64_t 
     ((struct world *)context)->notified++;
 }
 
-static struct world *new_world(const char *correct)
+static struct world *new_world(const char *correct, const char *costs)
 {
     struct world *world = calloc(1, sizeof(*world));
     const struct central_calls calls = {world, on_changed, on_note, on_notify, NULL};
@@ -79,6 +79,8 @@ static struct world *new_world(const char *correct)
     if (view_parse("test", views, strlen(views), &world->file, &problem) < 0)
         fail_msg("%s", problem.text);
     view_costs_init(&world->costs);
+    if (view_costs_parse(&world->costs, "costs", costs, strlen(costs), &problem) < 0)
+        fail_msg("%s", problem.text);
     const struct monitor_options options = {.file = world->file,
                                             .file_name = "test",
                                             .costs = &world->costs,
@@ -178,7 +180,7 @@ static void answer(struct world *world)
 
 static void a_plan_that_does_not_hold_is_changed(void **state)
 {
-    struct world *world = new_world("200 MS");
+    struct world *world = new_world("200 MS", "");
     size_t opened = world->opened, notes;
 
     (void)state;
@@ -198,8 +200,9 @@ static void a_plan_that_does_not_hold_is_changed(void **state)
     assert_true(world->opened > opened);
     assert_int_equal(VIEW_SAMPLED, world->collections[0]);
     assert_int_equal(VIEW_SAMPLED, world->collections[1]);
-    assert_non_null(strstr(world->note, "view Longer: its plan changes: Q[\"web1:q\"] changes 4400 "
-                                        "times/s, and the way from web1 carries 1200 records/s; "));
+    assert_non_null(strstr(world->note,
+                           "view Longer: its plan changes: Q[\"web1:q\"] changes 4400 "
+                           "times/s, and the way from web1 can carry 1200 records/s; "));
 
     /* what the row is meanwhile is not known, and is not notified again */
     assert_true(row_of(world).changing);
@@ -235,7 +238,7 @@ static void a_plan_that_does_not_hold_is_changed(void **state)
 
 static void what_no_plan_carries_is_said_once(void **state)
 {
-    struct world *world = new_world("200 US");
+    struct world *world = new_world("200 US", "");
     size_t notes = 0;
 
     (void)state;
@@ -243,7 +246,7 @@ static void what_no_plan_carries_is_said_once(void **state)
         pass_second(world, 4400, 1200);
         notes +=
             strstr(world->note, "view Longer: cannot be kept: Q[\"web1:q\"] changes 4400 "
-                                "times/s, and the way from web1 carries 1200 records/s") != NULL;
+                                "times/s, and the way from web1 can carry 1200 records/s") != NULL;
         world->note[0] = '\0';
     }
     assert_int_equal(1, notes);
@@ -253,9 +256,23 @@ static void what_no_plan_carries_is_said_once(void **state)
     free_world(world);
 }
 
+/* As costs say it, which have another figure for each distance. */
+static void what_a_way_can_carry_is_that_of_its_distance(void **state)
+{
+    struct world *world = new_world("200 MS", "subnet near controller db1\nsubnet far web1\n"
+                                              "changes 1\nmessage network 1ms send 1ms\n");
+
+    (void)state;
+    for (int i = 0; i < 3; i++)
+        pass_second(world, 4400, UINT32_MAX);
+    assert_int_equal(1, measured(world).replanned);
+    assert_non_null(strstr(world->note, "and the way from web1 can carry 1000 records/s; "));
+    free_world(world);
+}
+
 static void what_is_wrong_is_ignored(void **state)
 {
-    struct world *world = new_world("200 MS");
+    struct world *world = new_world("200 MS", "");
     const struct row_rate rate = {.changes = 1e12, .records = 1e12, .handed = 1e12, .lost = 1e12};
 
     (void)state;
@@ -271,9 +288,11 @@ static void what_is_wrong_is_ignored(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_plan_that_does_not_hold_is_changed),
-                                       cmocka_unit_test(what_no_plan_carries_is_said_once),
-                                       cmocka_unit_test(what_is_wrong_is_ignored)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_plan_that_does_not_hold_is_changed),
+        cmocka_unit_test(what_no_plan_carries_is_said_once),
+        cmocka_unit_test(what_a_way_can_carry_is_that_of_its_distance),
+        cmocka_unit_test(what_is_wrong_is_ignored)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

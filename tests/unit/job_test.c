@@ -245,18 +245,20 @@ static void test_groups_and_choices(void **state)
 {
     char path[] = "/tmp/dpm-machines-XXXXXX";
     int file = mkstemp(path);
-    static const char text[] = "# machines\nworkers: a b\nall: workers c\n"
-                               "next: one of a=2 b # c\nnever: one of a=0\nnone: one of \n";
+    static const char text[] =
+        "# machines\nworkers: a b\nall: workers c\n"
+        "next: one of a=2 b # c\nnever: one of a=0\nnone: one of \nbare: one of\n";
     (void)state;
 
     assert_true(file >= 0 && write(file, text, sizeof(text) - 1) == sizeof(text) - 1);
     close(file);
     expect_machines(path, "workers all d", "a b a b c d ");
     expect_machines(path, "next next next next next next", "a b a a b a ");
-    expect_machines(path, "never none", "");
+    expect_machines(path, "never none bare", "");
     static const char *const wrong[][2] = {
         {"next: one of a=x\n", ":1: 'a=x': a weight is a number of at most 1000000"},
         {"next: one of a=1000001\n", ":1: 'a=1000001': a weight is a number of at most 1000000"},
+        {"next: one of =3\n", ":1: '=3': a machine stands before '='"},
         {"next: one of a\nall: next\n", ":2: next is 'one of': it cannot be part of a group"},
     };
     for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {

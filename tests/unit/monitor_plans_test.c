@@ -67,6 +67,7 @@ struct world {
     uint64_t random;
     int active, notified; /* rows */
     int edges;
+    int without; /* answers without values */
     bool cannot_trace, cannot_filter;
 };
 
@@ -249,7 +250,9 @@ static void on_answer(void *context, uint32_t row, uint32_t entity, uint64_t tim
 {
     struct world *world = context;
 
-    central_answer(world->central, row, entity, time, values, world->view->reference_count);
+    world->without += values == NULL;
+    central_answer(world->central, row, entity, time, values,
+                   values == NULL ? 0 : world->view->reference_count);
 }
 
 static void on_seen(void *context, const struct instance_seen *seen)
@@ -605,9 +608,35 @@ static void ended_instances_are_forgotten(void **state)
     free_world(world);
 }
 
+/* The central monitor waits for an answer when it has changed a plan. */
+static void a_row_that_could_not_be_opened_answers(void **state)
+{
+    struct world *world = calloc(1, sizeof(*world));
+    const struct central_calls calls = {world, on_changed, on_note, on_notify};
+    static const char text[] = "VIEW DEF V (a: Q[*].a0) ACTIVE WHEN Q[*].a0 >= 0; END VIEW DEF";
+    struct row_step step = {.kind = STEP_READ, .row = 7};
+    struct problem problem = {""};
+
+    (void)state;
+    view_costs_init(&world->costs);
+    assert_int_equal(0, view_parse("open", text, strlen(text), &world->file, NULL));
+    world->view = &world->file->views[0];
+    const struct monitor_options options = {
+        .file = world->file, .file_name = "open", .costs = &world->costs, .machine = "m0"};
+    assert_int_equal(0, central_new(&options, &calls, &world->central, &problem));
+    add_machine(world, 0);
+    assert_int_equal(-EINVAL, resident_step(world->residents[0], &step, &problem));
+    assert_int_equal(1, world->without);
+    step.kind = STEP_PROBE;
+    assert_int_equal(-EINVAL, resident_step(world->residents[0], &step, &problem));
+    assert_int_equal(1, world->without);
+    free_world(world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_row_that_could_not_be_opened_answers),
         cmocka_unit_test(rows_are_those_of_a_naive_evaluator),
         cmocka_unit_test(ended_instances_are_forgotten),
     };

@@ -118,6 +118,12 @@ static void test_a_strip(void **state)
     take(strips, 10, view("Long", ACTIVE, MEASURED("1.0", "0")), "", none_left);
     strips_details(strips, 0, details);
     assert_string_equal("Long:", details);
+    take(strips, 11,
+         view("Long", ACTIVE,
+              ",\"measured\":{\"changes\":4400.0,\"load\":3.7,\"replanned\":0,\"why\":\"\"}"),
+         "", none_left);
+    strips_details(strips, 0, details);
+    assert_string_equal("Long:", details);
     strips_free(strips);
 }
 

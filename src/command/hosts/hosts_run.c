@@ -373,6 +373,7 @@ int hosts_run(const struct hosts_options *options, const struct recording_comman
     int status = run(&running);
     hosts_done(&hosts);
     recording_command_close(&hosts.recorder);
+    conduct_answers_done(&running.input.answer, 1);
     free(running.list);
     return status;
 }

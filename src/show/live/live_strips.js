@@ -220,7 +220,7 @@ class Strips {
             add("Plan", [...info.plan.instances.map((one) => `${one.instance}: ${one.how}`), `evaluated in the ${info.plan.evaluated === "central" ? "central monitor" : info.plan.evaluated === "resident" ? "resident monitor" : "sensor"}`].join("; "));
             add("Costs, as planned", `${duration(info.plan.per_record)} of CPU time for each record of a sensor, ${threeDigits(info.plan.records)} records/s and ${threeDigits(info.plan.messages)} messages/s expected`);
             const rates = info.measured;
-            if (rates && (rates.load > 1 || rates.replanned > 0))
+            if (rates && rates.why && (rates.load > 1 || rates.replanned > 0))
                 add("Rates", `${rates.load > 1 ? "the view cannot be kept" : "the plan has changed"}: ${rates.why}`);
         }
         add("Became active", row.state.times === 1 ? "once since the monitor began" : `${countText(row.state.times)} times since the monitor began`);
