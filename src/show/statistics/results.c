@@ -785,6 +785,7 @@ static const struct result_column of_recording[] = {
     {"unused", NULL, RESULT_COUNT, ALL(unused), .get = unused_is_known},
     {"failed_connections", NULL, RESULT_COUNT, ALL(failed)},
     {"cgroups_left_out", NULL, RESULT_COUNT, ALL(cgroups_left_out)},
+    {"decisions_left_out", NULL, RESULT_COUNT, ALL(decisions_left_out)},
     {"own_cost", NULL, RESULT_JSON, .get = own_cost},
     {"matching", NULL, RESULT_JSON, .get = matching},
 };
