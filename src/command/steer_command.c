@@ -71,7 +71,7 @@ static void decided(void *context, const struct steer_decision *decision)
 
 #define RESTORED_SIZE (STEER_TEXT_SIZE + 128)
 
-/* "1 change"; "1 change; left alone, since changed by others meanwhile: 2 (nginx[812] ...)" */
+/* "1 change"; "1 change; left alone, since it was changed by others meanwhile: nginx[812] and more" */
 static const char *changes(const struct steer_restored *restored, char text[RESTORED_SIZE])
 {
     char count[COUNTED_SIZE];

@@ -52,13 +52,17 @@ static char *put_ipv4(const uint8_t address[4], char *at)
     return at - 1;
 }
 
-static void internet_endpoint(unsigned family, const uint8_t address[16], unsigned port,
-                              char text[ENDPOINT_SIZE])
+static void internet_endpoint(const struct path_record *path, const uint8_t address[16],
+                              unsigned port, char text[ENDPOINT_SIZE])
 {
     char name[INET6_ADDRSTRLEN] = "?";
     char *end;
 
-    if (family == AF_INET6) {
+    if (path->header.flags & RECORD_UNUSED) {
+        strcpy(text, "unknown"); /* until it is used */
+        return;
+    }
+    if (path->family == AF_INET6) {
         inet_ntop(AF_INET6, address, name, sizeof(name));
         snprintf(text, ENDPOINT_SIZE, "[%s]:%u", name, port);
         return;
@@ -180,7 +184,7 @@ void endpoint_local(const struct path_record *path, char text[ENDPOINT_SIZE])
     if (path->family == AF_UNIX)
         unix_endpoint(path, path->cookie, path->name_end == PATH_NAME_LOCAL, text);
     else
-        internet_endpoint(path->family, path->local, path->local_port, text);
+        internet_endpoint(path, path->local, path->local_port, text);
 }
 
 void endpoint_remote(const struct path_record *path, char text[ENDPOINT_SIZE])
@@ -192,7 +196,7 @@ void endpoint_remote(const struct path_record *path, char text[ENDPOINT_SIZE])
     if (path->family == AF_UNIX)
         unix_endpoint(path, path->peer, path->name_end == PATH_NAME_REMOTE, text);
     else
-        internet_endpoint(path->family, path->remote, path->remote_port, text);
+        internet_endpoint(path, path->remote, path->remote_port, text);
 }
 
 /* ---- sides ---- */

@@ -299,7 +299,7 @@ static void describe_whole(struct live *live, uint64_t time, struct live_snapsho
         !snapshot->last)
         snapshot->length =
             snapshot->real; /* nothing has come: rates are 0; or the time was put right */
-    snapshot->decisions = now->decision_count + now->decisions_left_out;
+    snapshot->decisions = now->decision_count;
     snapshot->new_decisions = since(snapshot->decisions, before == NULL ? 0 : before->decisions);
     if (now->decision_count > 0)
         snapshot->decision = now->decisions[now->decision_count - 1];

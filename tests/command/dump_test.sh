@@ -439,6 +439,21 @@ else
 fi
 refuses_what_is_no_trace dump alpha
 
+# ---- what is not known has no value ----
+
+"$build/tests/programs/sample-trace" steered steered
+check_equal "a socket that is not used yet has no addresses" "PATH 1 tcp unknown > unknown, inode 100, cookie 10, not used yet
+CREATEPATH 1 tcp unknown > unknown 0 bytes, offset 0" \
+    "$("$dpm" dump --type path,createpath steered | sed 's/^.* \(PATH\|CREATEPATH\) /\1 /' | squeeze)"
+check_equal "JSON: ... nor there" '"unknown > unknown"' \
+    "$("$dpm" dump --json --type createpath steered | jq '"\(.local) > \(.remote)"')"
+check_equal "a collective function of MPI begins" "named[100] 1 WAKEUP collective call 3 of communicator 00001230" \
+    "$("$dpm" dump --type wakeup steered | sed 's/^.\{26\} *//' | squeeze)"
+check_equal "JSON: ... likewise" "0 2 3 4656" \
+    "$("$dpm" dump --json --type wakeup steered | jq -r '"\(.woken) \(.waker) \(.call) \(.communicator)"')"
+check_equal "JSON: a WAKEUP that ends a sleep says nothing of a collective function" "false false" \
+    "$(jq -r 'select(.event == "WAKEUP") | "\(has("call")) \(has("communicator"))"' alpha.json)"
+
 # ---- wrong usage ----
 
 fails "no trace" 2 'dump: name a trace.*dpm dump --help' "$dpm" dump

@@ -198,6 +198,8 @@ check "... the record has what the line has" sh -c '
     cmp records lines && grep -q "\"try\",1," records'
 check "... and the figures" jq -e --slurpfile lines decisions '(.decisions[0].before - $lines[0].before | fabs) < 0.01 and
     (.decisions[0].predicted_gain - $lines[0].predicted_gain | fabs) < 0.001 and .decisions[0].before_length_ns > 0' stats.json
+check_equal "pipes and message queues are not metered, which would cost all processes" '["pipe","mq"]' \
+    "$(jq -c '.trace.not_metered - ["file", "mpi"]' stats.json)"
 "$dpm" top --interval 10s steered.trace > top 2> err
 check "dpm top marks it" grep -q '^dpm steer: try 1: workers of app: 1 -> 4' top
 

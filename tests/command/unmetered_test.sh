@@ -92,5 +92,7 @@ done
 copies="A process has copied from, or to, the memory of another one"
 "$dpm" run --meter kernel -o memory --report report -- python3 exchange.py memory
 check "process_vm_readv: the report says so" grep -q "^$copies" report
+check_equal "... in JSON, too" "true false" \
+    "$("$dpm" stats --json memory | jq .trace.memory_copied) $("$dpm" stats --json kernel.none | jq .trace.memory_copied)"
 check_not "... and not of others" sh -c '"$1" stats kernel.none | grep -q "^$2"' sh "$dpm" "$copies"
 finish

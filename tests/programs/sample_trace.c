@@ -740,6 +740,8 @@ static void steered(struct sample *sample)
     append(sample, &socket.header);
     path_event(sample, 1, EVENT_CREATEPATH, 1);
     append(sample, &decision.header);
+    append_by(sample, 1, EVENT_WAKEUP, 0,
+              &(struct record){.wakeup = {.waker = 2, .call = 3, .communicator = 0x1230}});
     path_event_by_nobody(sample, EVENT_DESTROYPATH, 1, 1);
 }
 

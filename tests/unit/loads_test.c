@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * loads_test.c: SUMMARY, CGROUP and SCHEDULE records in the statistics, what is found in them, and the sentences.
+ * loads_test.c: SUMMARY, CGROUP, DECISION and SCHEDULE records in the statistics, what is found in them, and the sentences.
  *
  *      records --> history --> statistics --> struct communication --> findings --> sentences
  *
@@ -280,6 +280,28 @@ static void very_many_cgroups(void **state)
     EXPECT(MOST_CGROUPS, result->cgroup_count);
     EXPECT(10, result->cgroups_left_out);
     EXPECT(S, result->cgroups[5].elapsed);
+    communication_free(result);
+}
+
+/* ---- decisions ---- */
+
+static void very_many_decisions(void **state)
+{
+    struct tape tape;
+
+    (void)state;
+    begin(&tape, 1 * S);
+    for (uint64_t i = 0; i < MOST_DECISIONS + 3; i++) {
+        struct decision_record record = {
+            .header = {.time = 2 * S + i, .id = EVENT_DECISION, .flags = RECORD_NO_STREAM},
+            .number = i,
+            .outcome = DECISION_TRIES};
+        tape_add(&tape, &record);
+    }
+    struct communication *result = read_tapes(&tape, 1);
+    EXPECT(MOST_DECISIONS, result->decision_count);
+    EXPECT(3, result->decisions_left_out);
+    EXPECT(MOST_DECISIONS - 1, result->decisions[MOST_DECISIONS - 1].record.number);
     communication_free(result);
 }
 
@@ -676,6 +698,7 @@ int main(void)
         cmocka_unit_test(recordings_of_one_machine),
         cmocka_unit_test(cgroups_are_summed_up),
         cmocka_unit_test(very_many_cgroups),
+        cmocka_unit_test(very_many_decisions),
         cmocka_unit_test(a_new_thread_counts_from_its_birth),
         cmocka_unit_test(an_old_thread_counts_from_its_first_record),
         cmocka_unit_test(one_record_of_an_old_thread_says_nothing),

@@ -424,12 +424,13 @@ static void statistics_json_has_its_keys(void **state)
                       "cgroups decisions");
     expect_keys(json_object_get(json, "trace"),
                 "events not_known_yet lost skipped dropped refused duplicates unseen_bytes "
-                "unseen_sent_bytes not_metered metered_partly sockets_not_metered shared_memory "
-                "events_not_metered events_metered_partly "
+                "unseen_sent_bytes not_metered metered_partly sockets_not_metered memory_copied "
+                "shared_memory events_not_metered events_metered_partly "
                 "traces_of_ptrace duration_ns complete by "
                 "machines clocks local "
                 "remote "
-                "connections ended unused failed_connections cgroups_left_out own_cost matching");
+                "connections ended unused failed_connections cgroups_left_out "
+                "decisions_left_out own_cost matching");
     json_t *load = json_array_get(json_object_get(json, "loads"), 0);
     expect_keys(load, "machine elapsed_ns cpus cpu runnable waited memory swapped major_faults "
                       "major_faults_per_s disk network tcp_retransmitted");
@@ -826,7 +827,7 @@ static void records_have_their_keys(void **state)
         [EVENT_DROPPED] = HEAD "path kind inode local remote count refused",
         [EVENT_NETWORK] = HEAD "path kind inode local remote retransmitted round_trip_us "
                                "unacknowledged",
-        [EVENT_WAKEUP] = HEAD "woken waker call communicator woken_pid woken_tid",
+        [EVENT_WAKEUP] = HEAD "woken waker woken_pid woken_tid",
         [EVENT_COST] = HEAD "recorder_cpu_ns wakeups hook_ns",
         [EVENT_FLAGS] = HEAD "meter_flags kinds_left_out process rules",
         [EVENT_SCHEDULE] = HEAD "runnable_ns voluntary involuntary",
@@ -887,6 +888,25 @@ static void record_json_has_the_values(void **state)
     record.header.flags = RECORD_NO_STREAM;
     json = record_json(&record);
     expect_keys(json, "time time_ns event machine stream load " PATH);
+    json_decref(json);
+}
+
+static void fields_without_meaning_are_left_out(void **state)
+{
+    (void)state;
+    union any_record record = make_record(EVENT_WAKEUP, 1);
+    record.event.wakeup.woken = 0; /* a collective function begins */
+    json_t *json = record_json(&record);
+    expect_keys(json, HEAD "woken waker call communicator");
+    json_decref(json);
+    record = make_record(EVENT_CREATEPATH, 1);
+    record.event.message.path = 4;
+    struct path_record unused = *identities_path(identities, 0, 4);
+    unused.header.flags |= RECORD_UNUSED;
+    assert_int_equal(0, identities_add(identities, &(struct event){.header = &unused.header}));
+    json = record_json(&record);
+    assert_string_equal("unknown", json_string_value(json_object_get(json, "local")));
+    assert_string_equal("unknown", json_string_value(json_object_get(json, "remote")));
     json_decref(json);
 }
 
@@ -954,6 +974,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(records_become_lines, know_some, forget_all),
         cmocka_unit_test_setup_teardown(records_have_their_keys, know_some, forget_all),
         cmocka_unit_test_setup_teardown(record_json_has_the_values, know_some, forget_all),
+        cmocka_unit_test_setup_teardown(fields_without_meaning_are_left_out, know_some, forget_all),
         cmocka_unit_test_setup_teardown(any_record_is_shown, know_some, forget_all),
         cmocka_unit_test(limits_that_were_met_are_told),
     };

@@ -112,7 +112,9 @@ static long sweep_made_socket(void *map, const uint64_t *key, struct made_socket
 SEC("syscall")
 int sweep_made(void *context)
 {
-    bpf_for_each_map_elem(&made_sockets, sweep_made_socket, NULL, 0);
+    /* else all buckets would be looked at, also where the ends of calls are not hooked */
+    if (made_known != 0)
+        bpf_for_each_map_elem(&made_sockets, sweep_made_socket, NULL, 0);
     return 0;
 }
 

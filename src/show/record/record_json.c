@@ -489,6 +489,15 @@ static void set_absent(struct object *object, const struct event_type *type, uin
     set(object, "absent", names);
 }
 
+/* Fields of a WAKEUP that say something only where it begins a collective function. */
+static bool is_without_meaning(const struct event *event, const struct event_field *field)
+{
+    const struct record *record = (const struct record *)event->header;
+
+    return record->header.id == EVENT_WAKEUP && record->wakeup.woken != 0 &&
+           (strcmp(field->name, "call") == 0 || strcmp(field->name, "communicator") == 0);
+}
+
 int show_record_json(struct record_face *face, const struct event *event)
 {
     const struct event_type *type = event_type(event->header->id);
@@ -496,7 +505,8 @@ int show_record_json(struct record_face *face, const struct event *event)
 
     set_head(&object, face, event);
     for (size_t i = 0; type->fields[i].name != NULL; i++)
-        if (!(event->absent & EVENT_BODY_FIELD_BIT(i)))
+        if (!(event->absent & EVENT_BODY_FIELD_BIT(i)) &&
+            !is_without_meaning(event, &type->fields[i]))
             set_field(&object, type, &type->fields[i], event->header);
     if (event->absent != 0)
         set_absent(&object, type, event->absent);

@@ -591,6 +591,13 @@ static void sockets_not_metered(const struct communication *all, const void *row
     }
 }
 
+static void memory_copied(const struct communication *all, const void *row,
+                          struct result_value *value)
+{
+    (void)row;
+    value->json = json_boolean(all->unmetered >> UNMETERED_PROCESS_VM & 1);
+}
+
 static void events_left_out(const struct communication *all, const void *row,
                             struct result_value *value)
 {
@@ -759,6 +766,7 @@ static const struct result_column of_recording[] = {
     {"not_metered", NULL, RESULT_JSON, .get = kinds_left_out},
     {"metered_partly", NULL, RESULT_JSON, .get = kinds_partly},
     {"sockets_not_metered", NULL, RESULT_JSON, .get = sockets_not_metered},
+    {"memory_copied", NULL, RESULT_JSON, .get = memory_copied},
     {"shared_memory", NULL, RESULT_JSON, .get = shared_memory},
     {"events_not_metered", NULL, RESULT_JSON, .get = events_left_out},
     {"events_metered_partly", NULL, RESULT_JSON, .get = events_partly},
@@ -777,6 +785,7 @@ static const struct result_column of_recording[] = {
     {"unused", NULL, RESULT_COUNT, ALL(unused), .get = unused_is_known},
     {"failed_connections", NULL, RESULT_COUNT, ALL(failed)},
     {"cgroups_left_out", NULL, RESULT_COUNT, ALL(cgroups_left_out)},
+    {"decisions_left_out", NULL, RESULT_COUNT, ALL(decisions_left_out)},
     {"own_cost", NULL, RESULT_JSON, .get = own_cost},
     {"matching", NULL, RESULT_JSON, .get = matching},
 };

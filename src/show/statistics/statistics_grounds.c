@@ -289,6 +289,8 @@ void print_statistics_grounds(const struct communication *communication, FILE *f
         "by no process");
     print_counted(into, communication->cgroups_left_out, "record",
                   "of cgroups beyond the first 4,096 are left out");
+    print_counted(into, communication->decisions_left_out, "decision",
+                  "of dpm steer beyond the first 4,096 are left out");
     print_left_out(communication, "Connections", "not metered", 0,
                    communication->kinds_left_out & ~communication->kinds_partly, into);
     print_left_out(communication, "Connections", "metered only for a time, or for some processes",
