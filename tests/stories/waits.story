@@ -32,7 +32,7 @@ jq: [.rows[] | select(.system_call) | "\(.name) \(.spent_on) \(.system_call) \(.
     ["child signal pause 80", "program disk fdatasync 30", "program lock futex 50", "program lock semop 15",
      "program timer nanosleep 20", "program timer poll 40"]
 $ dpm why --waits trace
-like: wait4 .* child\[101\]
+like: child wait4 child\[101\]
 
 == a poll that ends without a record of it is no part of the wait that follows
 | program  poll ---- 50 ms ---- (nothing came) == 1 == fdatasync - 20 ms - nanosleep - 10 ms -
