@@ -118,7 +118,7 @@ $ dpm why --json trace
 jq: [.holders[] | select(.spent_on == "computing" and .waiting_threads >= 2 and .waiter_name == "holders" and
     .waiter_procedure == "wait_for_table" and .waiter_system_call == "futex")] | length > 0
 $ dpm why trace
-like: [0-9.]+% [0-9.]+ ms +[0-9]+ +holders\[100\].* computing +[0-9]+ holders.*futex in wait_for_table
+like: [0-9.]+% [0-9.]+ ms holders\[100\] .*computing [0-9]+ holders\[100\] futex in wait_for_table
 
 == a thread that keeps the lock and wakes others in vain: these waited for it all the time
 | thread 1  == 20 ==wake== 20 ==wake== 20 ==unlock

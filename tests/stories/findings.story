@@ -210,7 +210,8 @@ $ dpm report --json trace
 jq: [.parallelism.rows[] | select(.step == "sharing").P] | length == 3 and near(.[0]; 4 / 3) and near(.[1]; 4 / 3) and near(.[2]; 1)
 jq: (.statistics | [.pairs[] | .bytes] | max) == 15000
 $ sed 's/<[^>]*>/ /g' page.html | grep -A 12 'Parallelism *$'
-like: one-each +max +1.33 .* one-machine +sharing +1.00
+like: one-each max 1\.33 156 ms
+like: one-machine sharing 1\.00 208 ms
 $ grep -c -e '<b>' -e 'https\?://' page.html
 exits: 1
 

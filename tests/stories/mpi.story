@@ -26,7 +26,7 @@ $ dpm why --waits trace
 like: fast\[102\] +message +mpi rank 0 +slow
 $ dpm stats trace
 says: Matched receives: 10 exact.
-like: slow\[101\] +fast\[102\] +10 .* the sender
+like: slow\[101\] fast\[102\] 800 ms .* the sender
 $ dpm stats --by path --json trace
 jq: [.. | objects | select(.kind? == "mpi")] | length > 0
 $ dpm parallelism --json trace

@@ -21,7 +21,7 @@ the PATH. A command's output and its messages are one text, in which blanks and 
 
      says: TEXT     is in it; "says" of one command come in this order
      never: TEXT    is not in it
-     like: REGEX    is somewhere in it
+     like: REGEX    is somewhere in it; a blank may be the end of a line, "." may not
      first: TEXT    the text of the first finding, or line after "What was found", contains it
      jq: FILTER     is true for the output; near(A; B) is true if they differ by at most 1 %
      is: TEXT       this and nothing else
@@ -122,7 +122,8 @@ def holds(kind, expected, run, text, at):
     if kind == "never":
         return squeezed(expected) not in text, at
     if kind == "like":
-        return re.search(expected, text) is not None, at
+        lines = "\n".join(squeezed(line) for line in (run.stdout + run.stderr).splitlines())
+        return re.search(expected.replace(" ", r"\s"), lines) is not None, at
     if kind == "is":
         return squeezed(expected) == text, at
     if kind == "first":

@@ -32,7 +32,7 @@ jq: [.rows[] | select(.system_call) | "\(.name) \(.spent_on) \(.system_call) \(.
     ["child signal pause 80", "program disk fdatasync 30", "program lock futex 50", "program lock semop 15",
      "program timer nanosleep 20", "program timer poll 40"]
 $ dpm why --waits trace
-like: wait4 .* child\[101\]
+like: child wait4 child\[101\]
 
 == a poll that ends without a record of it is no part of the wait that follows
 | program  poll ---- 50 ms ---- (nothing came) == 1 == fdatasync - 20 ms - nanosleep - 10 ms -
@@ -268,3 +268,26 @@ $ dpm dump --json --type send trace
 jq: .span_ns >= 5e9 and .span_ns < 5.001e9
 $ dpm stats --json trace
 jq: [.. | objects | .message_wait_ns? // empty | .max] | max | . >= 5e9 and . < 5.1e9
+
+== a send whose rest goes out in parts: its reader waits for what its sender does before the part that it receives
+| dd    write 128 KiB: 64 KiB out - 5 ms -.. 100 ms: runnable, no CPU ..the rest
+| cat   ========== 5 ms ========== read - waits ------------------------- read
+process sh launched
+process dd created by sh
+process cat created by sh
+pipe p: dd > cat
+dd starts sending 131072 on p with 65536 out
+cat computes 5ms
+cat receives 65536 on p
+dd idles until 5ms
+dd lacks a CPU for 100ms
+dd finishes sending on p
+cat receives 65536 on p
+cat ends
+dd ends
+sh waits for cat
+sh ends
+$ dpm why --json trace
+jq: [.waits[] | select(.waited_for == "message" and .pid == 102 and .ended_by_pid == 101) | near(.time_ns; 100e6)] == [true]
+jq: .spent_on_ns | near(.no_cpu; 100e6) and .unknown < 1e6
+jq: [.rows[] | select(.spent_on == "no_cpu" and .pid == 101) | near(.time_ns; 100e6)] == [true]

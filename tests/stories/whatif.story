@@ -140,7 +140,8 @@ $ dpm whatif --json --speed server=3 trace
 jq: .at_best == null
 jq: near(.recorded.latency_p50_ns; 40e6) and near(.then.latency_p50_ns; 20e6) and .then.busiest == "server"
 $ dpm whatif --wait server,disk=0 trace
-says: The CPU time of these calls is not known, and stays: the gain may be larger, up to 33,334 requests/s and P50 30.0 us, if all that was computed just before and after them belonged to them.
+says: It may be between 15.0 and 51,668 requests/s, P50 between 13.5 us and 46.5 ms: requests are few, or differ; the CPU time of calls may go. As recorded,
+never: The CPU time of these calls
 $ dpm whatif --speed server=3 trace
 never: The CPU time of these calls
 $ dpm whatif --json --wait server,disk=0.5 trace
@@ -279,6 +280,10 @@ client ends
 $ dpm whatif --json --merge 'client>server=5' trace
 jq: near(.recorded.latency_p50_ns; 4.03e6) and .off < 0.02 and .then.latency_p50_ns < 2.1e6 and
     (.then.requests_per_second * 3.4e-3 - 1 | fabs) < 0.05
+jq: .at_best.latency_p50_ns == null and .low.latency_p50_ns == null and .low.latency_p99_ns > 0 and .high.latency_p50_ns > 3e6
+$ dpm whatif --merge 'client>server=5' trace
+like: It may be between [0-9.,]+ and [0-9.,]+ requests/s, P50 at most 3\.10 ms: requests are few
+never: 0 ns
 $ dpm whatif --json --delay 'client>server=6ms' trace
 jq: near(.then.latency_p50_ns; 14e6)
 $ dpm whatif --delay 'client>server' trace

@@ -128,7 +128,7 @@ static void note_sleep(struct elapsed_thread *thread, const struct record *recor
 
     thread->asleep = receives || sends;
     thread->for_any = receives && record->message.path == 0;
-    thread->unsent = sends && record->message.bytes == 0;
+    thread->sends = sends;
     thread->receives = receives && !thread->for_any;
     thread->pc = elapsed_pc_of(&record->header);
     thread->call = thread->for_any ? any_call(record) : NO_SYSTEM_CALL;
@@ -230,8 +230,8 @@ static uint64_t span_of(const struct elapsed_thread *thread, const struct histor
 {
     uint64_t span = is_send(event) ? event->event.header->time - event->when : 0;
 
-    if (thread->unsent && span > interval->cpu)
-        span = interval->cpu; /* it had found no space before */
+    if (thread->sends && span > interval->cpu)
+        span = interval->cpu; /* of the rest: it had found no space before */
     return span;
 }
 

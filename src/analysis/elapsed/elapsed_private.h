@@ -123,7 +123,7 @@ struct elapsed_thread {
     bool runs;     /* cpu is known */
     bool asleep;   /* since the end of `last`, in a call that waits for a message or space ... */
     bool for_any;  /* ... or for any of several paths */
-    bool unsent;   /* ... or in a send without a byte out */
+    bool sends;    /* ... or in a send, of which the rest is not out */
     bool receives; /* ... or in a receive */
     bool stopped;
     uint64_t pc; /* where it called; 0: in a library, or not known */

@@ -98,9 +98,10 @@ static void include(struct whatif_answer *answer, const struct whatif_figures *f
     high->per_second = fmax(high->per_second, rate);
 }
 
+/* If less remains than the model is too long, that cannot be off what remains: it is as the model says. */
 static uint64_t moved(uint64_t time, uint64_t from, uint64_t to)
 {
-    return time + to > from ? time + to - from : 0;
+    return time + to > from ? time + to - from : time;
 }
 
 /* What the model is off is scaled in `then`; it may also be gone, or stay as long as it was. */

@@ -39,7 +39,7 @@ static int print_table(const struct whatif_run_answer *answer, FILE *file)
     return result;
 }
 
-/* "As recorded, 92% of the critical path is gzip: computing. " `time`: of the whole path. */
+/* "As recorded, most of the critical path is gzip: computing, 92%." `time`: of the whole path. */
 static void print_most(const char *when, const struct whatif_part *most, double time, FILE *file)
 {
     char name[PROCESS_NAME_SIZE], share[UNIT_SIZE];
@@ -48,7 +48,7 @@ static void print_most(const char *when, const struct whatif_part *most, double 
         return;
     show_text(most->name, PROCESS_LABEL_SIZE, name);
     whatif_share_text(most->time / time, share);
-    fprintf(file, "%s, most of the critical path is %s: %s, %s%%. ", when, name,
+    fprintf(file, "%s, most of the critical path is %s: %s, %s%%.", when, name,
             elapsed_kind_name(most->kind), share);
 }
 
@@ -61,15 +61,15 @@ static void print_range(const struct whatif_run_answer *answer, FILE *file)
     if (whatif_is_range(answer->low, answer->high)) {
         time_text(answer->low, low);
         time_text(answer->high, high);
-        fprintf(file, " It may be between %s and %s", low, high);
+        fprintf(file, "It may be between %s and %s", low, high);
         whatif_why_text(answer->why, file);
-        fputs(".", file);
+        fputs(".\n\n", file);
     }
     if (answer->collects > 0) {
         time_text(answer->collects, collects);
         fprintf(file,
-                " The first byte of a message waits up to %s longer for the last one, at the "
-                "recorded rate.",
+                "The first byte of a message waits up to %s longer for the last one, at the "
+                "recorded rate.\n\n",
                 collects);
     }
 }
@@ -81,7 +81,6 @@ static void print_trust(const struct whatif_run_answer *answer, uint32_t cpus, F
     whatif_share_text(answer->off, off);
     fprintf(file, "Without a change the model is %s%% off what was recorded%s.", off,
             answer->off > OFF_MUCH ? ": do not rely on it" : "");
-    print_range(answer, file);
     fputs(" The model assumes that events keep their order, that what is not changed takes as "
           "long as it did, and ",
           file);
@@ -98,9 +97,11 @@ static int print_text(const struct whatif_run_answer *answer, uint32_t cpus, FIL
 
     fputs("\n", file);
     FILE *into = folding_begin(&folding, file);
+    print_range(answer, into);
     print_most("As recorded", &answer->base.most, answer->base.time, into);
-    print_most("Then", &answer->then.most, answer->then.time * answer->base.time / answer->recorded,
-               into);
+    print_most(" Then", &answer->then.most,
+               answer->then.time * answer->base.time / answer->recorded, into);
+    fputs("\n\n", into);
     print_trust(answer, cpus, into);
     folding_end(&folding);
     return result;
@@ -160,6 +161,7 @@ static int print_found(const struct whatif_run_found *found, uint32_t cpus, FILE
         fprintf(into, "%s more that concern less are not tried. ", count);
     }
     print_most("As recorded", &found->now.base.most, found->now.base.time, into);
+    fputs("\n\n", into);
     print_trust(&found->now, cpus, into);
     folding_end(&folding);
     return result;

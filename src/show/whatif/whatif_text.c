@@ -85,7 +85,7 @@ static void print_busiest(const struct whatif_model *model, const struct whatif_
         whatif_share_text(figures->waiting, busy);
         fprintf(file, ", and requests wait for a free worker for %s%% of their latency", busy);
     }
-    fputs(". ", file);
+    fputs(".", file);
 }
 
 static void print_pools(const struct whatif_model *model, const struct whatif_answer *answer,
@@ -118,39 +118,41 @@ static void print_kept(double part, const char *text, FILE *file)
     fprintf(file, " The %s%% of %s", share, text);
 }
 
-/* The answer of a search, which has many, has no other end. */
-static void print_calls(const struct whatif_answer *answer, FILE *file)
-{
-    char rate[UNIT_SIZE], median[UNIT_SIZE];
-
-    if (!answer->calls_stay)
-        return;
-    fputs(" The CPU time of these calls is not known, and stays: the gain may be larger", file);
-    if (answer->at_best.requests > 0) {
-        show_frequency(answer->at_best.per_second, rate);
-        show_duration(answer->at_best.median, median);
-        fprintf(file,
-                ", up to %s requests/s and P50 %s, if all that was computed just before and after "
-                "them belonged to them",
-                rate, median);
-    }
-    fputs(".", file);
-}
-
 static void print_range(const struct whatif_answer *answer, FILE *file)
 {
     char rates[2][UNIT_SIZE], medians[2][UNIT_SIZE];
 
-    if (!answer->is_range)
-        return;
     show_frequency(answer->low.per_second, rates[0]);
     show_frequency(answer->high.per_second, rates[1]);
     show_duration(answer->low.median, medians[0]);
     show_duration(answer->high.median, medians[1]);
-    fprintf(file, " It may be between %s and %s requests/s, P50 between %s and %s", rates[0],
-            rates[1], medians[0], medians[1]);
+    fprintf(file, "It may be between %s and %s requests/s, P50 ", rates[0], rates[1]);
+    if (answer->low.median == 0) /* if all of it was the CPU time of calls: nothing bounds it */
+        fprintf(file, "at most %s", medians[1]);
+    else
+        fprintf(file, "between %s and %s", medians[0], medians[1]);
     whatif_why_text(answer->why, file);
-    fputs(".", file);
+    fputs(".\n\n", file);
+}
+
+/* What stays in the model, and may go; unless the range has said so. */
+static void print_all_kept(const struct whatif_answer *answer, FILE *file)
+{
+    unsigned said = answer->is_range ? answer->why : 0;
+
+    if ((said >> WHY_NO_CPU & 1) == 0)
+        print_kept(answer->no_cpu,
+                   "requests' latency without a CPU, because of other programs or a limit, stays: "
+                   "the gain may be larger.",
+                   file);
+    if ((said >> WHY_QUEUES & 1) == 0)
+        print_kept(answer->kept,
+                   "the time in queues that no recorded request explains stays: the gain may be "
+                   "larger.",
+                   file);
+    if (answer->calls_stay && (said >> WHY_CALLS & 1) == 0)
+        fputs(" The CPU time of these calls is not known, and stays: the gain may be larger.",
+              file);
 }
 
 static void print_trust(const struct whatif_answer *answer, uint32_t cpus, FILE *file)
@@ -160,17 +162,7 @@ static void print_trust(const struct whatif_answer *answer, uint32_t cpus, FILE 
     whatif_share_text(answer->off, off);
     fprintf(file, "Without a change the model is %s%% off what was recorded%s.", off,
             answer->off > OFF_MUCH ? ": do not rely on it" : "");
-    print_kept(answer->no_cpu,
-               "requests' latency without a CPU, because of other programs or a limit, stays: the "
-               "gain may be "
-               "larger.",
-               file);
-    print_kept(
-        answer->kept,
-        "the time in queues that no recorded request explains stays: the gain may be larger.",
-        file);
-    print_calls(answer, file);
-    print_range(answer, file);
+    print_all_kept(answer, file);
     fputs(" The model assumes that clients ask again as soon as they did, that what is not changed "
           "takes "
           "as long as it did, and ",
@@ -210,9 +202,12 @@ static int print_text(const struct whatif_model *model, const struct whatif_answ
     int result = print_table(answer, file);
     fputs("\n", file);
     FILE *into = folding_begin(&folding, file);
+    if (answer->is_range)
+        print_range(answer, into);
     print_pools(model, answer, into);
     print_busiest(model, &answer->base, "As recorded", into);
-    print_busiest(model, &answer->then, "Then", into);
+    print_busiest(model, &answer->then, " Then", into);
+    fputs("\n\n", into);
     print_trust(answer, cpus, into);
     folding_end(&folding);
     return result;
@@ -277,6 +272,7 @@ static int print_found(const struct whatif_model *model, const struct whatif_fou
         fprintf(into, "%s more that concern less are not tried. ", count);
     }
     print_busiest(model, &found->now.base, "As recorded", into);
+    fputs("\n\n", into);
     print_trust(&found->now, cpus, into);
     folding_end(&folding);
     return result;
@@ -284,13 +280,19 @@ static int print_found(const struct whatif_model *model, const struct whatif_fou
 
 /* ---- JSON ---- */
 
+/* Not known: if all of the CPU time went with calls, nothing remains to judge by. */
+static json_t *latency_json(uint64_t latency)
+{
+    return latency == 0 ? json_null() : json_count(latency);
+}
+
 static json_t *figures_json(const struct whatif_model *model, const struct whatif_figures *figures,
                             bool is_simulated)
 {
     char name[PROCESS_NAME_SIZE] = "";
     json_t *object =
         json_pack("{s:f,s:o,s:o}", "requests_per_second", figures->per_second, "latency_p50_ns",
-                  json_count(figures->median), "latency_p99_ns", json_count(figures->p99));
+                  latency_json(figures->median), "latency_p99_ns", latency_json(figures->p99));
 
     if (!is_simulated || object == NULL)
         return object;
