@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 # buffer.sh before|after: socat passes on a stream of bytes from one TCP connection to another, 8 KiB at a time, which is its
 # default; and then 256 KiB. Its first figure is MB a second at the other end; there are no requests.
-#
 . "$(dirname "$0")/case.inc"
 change='--buffer socat>dd=262144'
 programs='cat socat dd'

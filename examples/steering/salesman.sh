@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# salesman.sh off|on|best: the travelling salesman with one slow machine of three: tours for 13 cities, one process of a job for each, in
-# rounds of four; the controller of dpm-job(1) creates them on three hosts in turn, of which the third has a tenth of a CPU. What is decided is on
-# which machine the job's next process is created. Found by hand: none on the slow one. The figure is tours a minute. The hosts are
+# salesman.sh off|on|best: the travelling salesman, with one slow machine of three. Each tour for 13 cities is a process of a job, four at a
+# time. The controller of dpm-job(1) creates them on three hosts in turn; the third has a tenth of a CPU. Steering decides on which
+# machine the job's next process is created. Found by hand: none on the slow one. The figure is tours a minute. The hosts are
 # namespaces (scripts/hosts); TSP is the folder of tsp and tsp-server (build/examples/tsp).
 . "$(dirname "$0")/study.inc"
 needs='nats-server ssh ip jq'

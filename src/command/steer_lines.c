@@ -66,7 +66,7 @@ static void print_json(const struct steer_policy *policy, const struct words *wo
 static void value_text(const struct steer_policy *policy, double value, char text[UNIT_SIZE])
 {
     if (!isfinite(value))
-        strcpy(text, "nothing");
+        strcpy(text, "unknown");
     else if (steer_is_latency(policy->measure))
         show_duration((uint64_t)value, text);
     else

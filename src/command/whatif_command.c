@@ -403,7 +403,7 @@ static int command_whatif(int argc, char **argv)
 
 const struct command whatif_command = {
     .name = "whatif",
-    .description = "what requests, or a run, would take after a change",
+    .description = "predict how fast requests, or a run, would be after a change",
     .usage = "CHANGE...|--search TRACE...",
     .function = command_whatif,
     .operand = {"TRACE", ARGUMENT_TRACE},

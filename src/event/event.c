@@ -211,7 +211,7 @@ static const struct event_field decision_fields[] = {
     U(decision_record, after_length, "afterLength", "ns that were measured after it, up to now"),
     U(decision_record, outcome, "outcome",
       "1 tries, 2 would try, 3 kept, 4 undone, 5 failed, 6 nothing to do"),
-    U(decision_record, flags, "decisionFlags", "1: the goal is a time, 2: the promise is rough"),
+    U(decision_record, flags, "decisionFlags", "1: the goal is a time, 2: the prediction is rough"),
     U(decision_record, predicted, "predicted", "gain, thousandths, all ones: unknown"),
     U(decision_record, noise, "noise", "as a gain, thousandths, all ones: unknown"),
     FIELD(decision_record, act, FIELD_TEXT, "act", "which act"),

@@ -329,8 +329,8 @@ static int check_elf(struct sensor_program *program, const char *path, struct pr
         for (int k = 0; data != NULL && gelf_getdyn(data, k, &entry) != NULL; k++)
             if (entry.d_tag == DT_SONAME)
                 return problem_set(problem, -ENOTSUP,
-                                   "%s is a library, which other programs map, too, and would pay "
-                                   "for: give the id of a process",
+                                   "%s is a library: other programs map it, too, and would pay; "
+                                   "give the id of a process",
                                    path);
     }
     return program->code == UINT64_MAX
@@ -373,6 +373,21 @@ static int open_file(struct sensor_program *program, const char *path, struct pr
     return check_elf(program, path, problem);
 }
 
+/* What errors call it: "program worker", also for /proc/811/exe. */
+static void name_file(struct sensor_program *program, const char *path)
+{
+    char executed[PATH_MAX];
+    ssize_t length =
+        strncmp(path, "/proc/", 6) == 0 ? readlink(path, executed, sizeof(executed) - 1) : -1;
+
+    if (length > 0) {
+        executed[length] = '\0';
+        path = executed;
+    }
+    const char *base = strrchr(path, '/');
+    snprintf(program->what, sizeof(program->what), "program %.48s", base == NULL ? path : base + 1);
+}
+
 int sensor_program_open_file(const char *path, struct sensor_program **ret_program,
                              struct problem *problem)
 {
@@ -381,12 +396,11 @@ int sensor_program_open_file(const char *path, struct sensor_program **ret_progr
                                              .find_debuginfo = dwfl_standard_find_debuginfo,
                                              .debuginfo_path = &debug_path};
     struct sensor_program *program = calloc(1, sizeof(*program));
-    const char *base = strrchr(path, '/');
 
     if (program == NULL)
         return problem_set(problem, -ENOMEM, "out of memory");
     *program = (struct sensor_program){.process = -1, .file = -1};
-    snprintf(program->what, sizeof(program->what), "program %.48s", base == NULL ? path : base + 1);
+    name_file(program, path);
     program->dwfl = dwfl_begin(&callbacks);
     int result = program->dwfl == NULL ? problem_set(problem, -ENOMEM, "out of memory")
                                        : open_file(program, path, problem);

@@ -95,6 +95,7 @@ void show_decision(const struct decision_record *decision, char text[DECISION_LI
 /* A value of its goal; and a gain in thousandths: "+298%". */
 void show_goal(uint64_t value, uint32_t flags, char text[UNIT_SIZE]);
 void show_gain(double thousandths, char text[UNIT_SIZE]);
+void show_noise(double thousandths, char text[UNIT_SIZE]); /* "6%" */
 
 /* Percentage without the sign: "0", "<0.1", "2.5", "37". */
 void show_percent(uint64_t part, uint64_t whole, char text[UNIT_SIZE]);

@@ -271,8 +271,9 @@ static void say_nothing_to_do(struct steer *steer)
                                            .noise = noise_within(&steer->before)};
     snprintf(steer->trial.reason, sizeof(steer->trial.reason),
              alone == 0
-                 ? "no act promises more than the noise, or 5%%"
-                 : "no other act promises more than the noise, or 5%%; left alone for now: %u",
+                 ? "no predicted gain is above 5%% and above the noise"
+                 : "no other predicted gain is above 5%% and above the noise; left alone for now: "
+                   "%u",
              alone);
     decide(steer, DECISION_NOTHING);
 }

@@ -97,11 +97,13 @@ check "... what does not is counted" grep -q '14 times in processes that do not 
 
 # ---- what is refused ----
 
-fails "a library" 1 ".*libc.so.6 is a library, which other programs map, too, and would pay for: give the id of a process" \
+fails "a library" 1 ".*libc.so.6 is a library: other programs map it, too, and would pay; give the id of a process" \
     "$dpm" view sense "$(ldd ./$program | sed -n 's/.*=> \(.*libc.so[^ ]*\).*/\1/p')" malloc arg1
 fails "a variable itself" 1 "a variable itself is watched in one process" "$dpm" view sense ./$program - steps
 fails "what is no program" 1 "./said: not a program (ELF)" "$dpm" view sense ./said f arg1
 fails "no such function" 1 "program $program has no function 'stepp'; did you mean 'step'?" "$dpm" view sense ./$program stepp arg1
+fails "a place that /proc/PID/exe does not have" 1 ".*program $(basename "$(realpath /proc/$$/exe)") has no function 'nowhere'.*" \
+    "$dpm" view sense /proc/$$/exe nowhere arg1
 fails "--under a process" 2 ".*give its path, as in /proc/$$/exe" "$dpm" view sense --under 1 $$ stepped steps
 fails "an ordinary user" 1 "./$program: sensors in all processes that execute a file need root" \
     setpriv --reuid nobody --regid nogroup --clear-groups "$dpm" view sense ./$program stepped steps

@@ -89,7 +89,7 @@ for meter in kernel ptrace; do
         fi
     done
 done
-copies="A process has copied from, or to, the memory of another one"
+copies="A process has copied from or to another process' memory"
 "$dpm" run --meter kernel -o memory --report report -- python3 exchange.py memory
 check "process_vm_readv: the report says so" grep -q "^$copies" report
 check_equal "... in JSON, too" "true false" \

@@ -195,17 +195,17 @@ app ends
 at 5s DECISION number=1 before=92000 after=18446744073709551615 beforeLength=5s outcome=1 predicted=3040 noise=60 act="shares of one two" actFrom="50% 50%" actTo="83% 17%" goal="requests/s of load" reason="two takes long"
 at 11s DECISION number=1 before=92000 after=367000 beforeLength=5s afterLength=5s outcome=3 predicted=3040 noise=100 act="shares of one two" actFrom="50% 50%" actTo="83% 17%" goal="requests/s of load" reason="two takes long"
 at 19s DECISION number=2 before=4ms after=5ms beforeLength=5s afterLength=6s outcome=4 decisionFlags=3 predicted=400 noise=20 act="weight of app" actFrom="1 times" actTo="4 times" goal="latency p50 of load" reason="0.50 of its threads wait for a CPU, 1.00 run"
-at 20s DECISION number=2 before=18446744073709551615 after=18446744073709551615 outcome=6 predicted=4294967295 noise=4294967295 goal="requests/s of load" reason="no act promises more"
+at 20s DECISION number=2 before=18446744073709551615 after=18446744073709551615 outcome=6 predicted=4294967295 noise=4294967295 goal="requests/s of load" reason="no predicted gain is above"
 $ dpm report trace
-says: Steering dpm steer tried shares of one two: 50% 50% to 83% 17%, because two takes long. requests/s of load went from 92.0 to 367 (+299%;
+says: Steering dpm steer changed shares of one two from 50% 50% to 83% 17%, because two takes long. requests/s of load went from 92.0 to 367 (+299%;
     predicted +304%, noise 10%): kept.
-says: dpm steer tried weight of app: 1 times to 4 times, because 0.50 of its threads wait for a CPU, 1.00 run. latency p50 of load went
+says: dpm steer changed weight of app from 1 times to 4 times, because 0.50 of its threads wait for a CPU, 1.00 run. latency p50 of load went
     from 4.00 ms to 5.00 ms (-20%; predicted perhaps +40%, noise 2%): undone.
 $ dpm stats --by decision trace
 says: AT DECISION ACT FROM TO GOAL BEFORE AFTER PREDICTED GAIN NOISE
-says: 5.00 s try shares of one two 50% 50% 83% 17% requests/s of load 92.0 - +304% - +6%
-says: 11.0 s kept shares of one two 50% 50% 83% 17% requests/s of load 92.0 367 +304% +299% +10%
-says: 19.0 s undone weight of app 1 times 4 times latency p50 of load 4.00 ms 5.00 ms +40% -20% +2%
+says: 5.00 s try shares of one two 50% 50% 83% 17% requests/s of load 92.0 - +304% - 6%
+says: 11.0 s kept shares of one two 50% 50% 83% 17% requests/s of load 92.0 367 +304% +299% 10%
+says: 19.0 s undone weight of app 1 times 4 times latency p50 of load 4.00 ms 5.00 ms +40% -20% 2%
 $ dpm stats --json trace
 jq: .decisions | length == 4 and (.[1] | .decision == "kept" and .time_ns == 11e9 and .before == 92 and .after == 367 and
     .unit == "per_second" and near(.measured_gain; 2.989) and .predicted_gain == 3.04 and .noise == 0.1 and
@@ -217,7 +217,7 @@ jq: .decisions | length == 4
 $ dpm dump --type decision trace
 says: try 1: shares of one two: 50% 50% -> 83% 17%, predicted +304%; requests/s of load 92.0 (noise 6%); two takes long
 says: undone 2: weight of app: 1 times -> 4 times, predicted perhaps +40%; latency p50 of load 4.00 ms -> 5.00 ms, gain -20% (noise 2%)
-says: nothing to do; requests/s of load nothing; no act promises more
+says: nothing to do; requests/s of load unknown; no predicted gain is above
 $ dpm top --interval 6s trace
 says: dpm steer: try 1: shares of one two: 50% 50% -> 83% 17%, predicted +304%
 says: dpm steer: nothing to do

@@ -476,7 +476,7 @@ end
 sh ends
 $ dpm report trace
 says: sh[100] seems to poll: it made a process that slept, 6 times for up to 500 ms, in 2 series with nothing in between: 3.00 s (
-says: If it does, to wait for the event itself would save at most 1.00 s (33%), a nap of each series.
+says: If it does, waiting for the event itself would save at most 1.00 s (33%), one nap of each series.
 
 == a program that sleeps between pieces of work
 | worker    sleeps 100 ms, sends, sleeps 100 ms, computes 50 ms ...

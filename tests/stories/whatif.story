@@ -430,7 +430,7 @@ says: ELAPSED SAVED CONCERNS CHANGE
 says: --speed gzip=2
 $ dpm whatif --replicas gzip=2 trace
 exits: 1
-says: workers, connections and questions of gzip can be judged of requests only, not of the elapsed time of a run
+says: workers, connections and questions of gzip can be judged for requests only, not for the elapsed time of a run
 $ dpm whatif --wait gzip,disk=0 trace
 exits: 1
 says: gzip has no such wait of its own in this recording
@@ -457,7 +457,7 @@ $ dpm whatif --json --search trace
 jq: [.changes[].change] == ["--wait sync,disk=0", "--speed sync=2"]
 $ dpm whatif --wait sync,no_cpu=0 trace
 exits: 1
-says: --wait sync,no_cpu can be judged of requests only; of a run, --place gives more CPUs
+says: --wait sync,no_cpu can be judged for requests only; for a run, --place gives more CPUs
 
 == a run that has no CPU for half of the time: that changes with its CPU time, or stays
 process one launched
@@ -470,7 +470,7 @@ one ends
 $ dpm whatif --json --speed one=2 trace
 jq: near(.recorded.elapsed_ns; 250e6) and .off < 0.02 and near(.then.elapsed_ns; 150e6) and near(.high.elapsed_ns; 200e6)
 $ dpm whatif --speed one=2 trace
-says: time in which other programs have the CPUs may stay, or go
+says: time in which other programs have the CPUs may stay, or disappear
 
 == a run with requests: its elapsed time on demand
 process one launched
@@ -526,11 +526,11 @@ $ dpm whatif --json --buffer 'relay>sink=64K' trace
 jq: .then.elapsed_ns < 0.6 * .recorded.elapsed_ns and .at_best.elapsed_ns < .then.elapsed_ns and
     .low.elapsed_ns <= .at_best.elapsed_ns and .high.elapsed_ns >= .then.elapsed_ns and .collects_ns > 0
 $ dpm whatif --buffer 'relay>sink=64K' trace
-says: It may be between 460 us and 1.08 ms: the CPU time of calls may go.
-says: The first byte of a message waits up to
+says: It may be between 460 us and 1.08 ms: the CPU time of calls may be saved, too.
+says: Collecting so many bytes takes up to
 $ dpm whatif --buffer 'cat>relay=1M' trace
 exits: 1
-says: cat does more than pass on to relay what it receives: what it computes for its bytes cannot be told from what its calls cost
+says: cat does more than pass on to relay what it receives: what it computes for its bytes cannot be separated from what its calls cost
 $ dpm whatif --buffer 'relay>sink' trace
 exits: 2
 says: --buffer: give bytes after '=', up to 1G: 'socat>nc=64K'

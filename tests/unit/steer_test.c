@@ -276,7 +276,7 @@ static void test_pool(void **state)
     assert_true(fabs(scene.last.measured - 2.8) < 0.01);
     assert_true(scene.last.measured > scene.last.noise);
     tell(&scene, "60 load.asked=380 app.requests=380 app.busy=7.6 app.cpu=0.8 cpus=1");
-    assert_string_equal(scene.last.reason, "no act promises more than the noise, or 5%");
+    assert_string_equal(scene.last.reason, "no predicted gain is above 5% and above the noise");
     end(&scene, "try workers of app: 2 -> 8; kept; nothing");
 }
 
@@ -310,7 +310,7 @@ static void test_undone(void **state)
     tell(&scene, "31 " FULL); /* it is left alone for twice the limit, window and settling: 32 s */
     assert_string_equal(scene.decided, "try workers of app: 2 -> 8; undone; nothing");
     /* it promises as much as before */
-    assert_non_null(strstr(scene.last.reason, "no other act promises more"));
+    assert_non_null(strstr(scene.last.reason, "no other predicted gain is"));
     assert_non_null(strstr(scene.last.reason, "; left alone for now: 1"));
     tell(&scene, "5 " FULL);
     tell(&scene, "11 " FULL);

@@ -147,7 +147,7 @@ static int check(const struct sums *sums, const struct whatif_change *change,
     if (!passes_on(sums))
         return problem_set(problem, -EINVAL,
                            "%s does more than pass on to %s what it receives: what it computes for "
-                           "its bytes cannot be told from what its calls cost",
+                           "its bytes cannot be separated from what its calls cost",
                            name, to);
     if ((double)sums->back.messages > ANSWERS_MOST * (double)sums->to.messages)
         return problem_set(problem, -EINVAL,
@@ -196,7 +196,7 @@ int whatif_buffer(const struct communication *communication, const struct whatif
     if (!(fixed > PROVED_LEAST * cost))
         return problem_set(problem, -EINVAL,
                            "no other program sends and receives for less CPU time a byte than %s: "
-                           "what its calls cost cannot be told from what its bytes cost",
+                           "what its calls cost cannot be separated from what its bytes cost",
                            change->name);
     *ret_buffers = (struct whatif_buffers){
         .sender = remains(cost, fixed, mean, change->amount),

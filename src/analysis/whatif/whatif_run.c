@@ -283,7 +283,7 @@ static int apply(struct applied *applied, size_t at, struct problem *problem)
     case WHATIF_WAIT:
         return change->wait == ELAPSED_NO_CPU
                    ? refuse(problem,
-                            "--wait %s,no_cpu can be judged of requests only; of a run, --place "
+                            "--wait %s,no_cpu can be judged for requests only; for a run, --place "
                             "gives more CPUs",
                             change)
                    : 0;
@@ -291,8 +291,8 @@ static int apply(struct applied *applied, size_t at, struct problem *problem)
     case WHATIF_KEEP:
     case WHATIF_MERGE:
         return refuse(problem,
-                      "workers, connections and questions of %s can be judged of requests only, "
-                      "not of the elapsed time of a run",
+                      "workers, connections and questions of %s can be judged for requests only, "
+                      "not for the elapsed time of a run",
                       change);
     default:
         return 0;
@@ -399,7 +399,7 @@ int whatif_run_begin(struct whatif_run *run, struct whatif_run_answer *ret_answe
 {
     *ret_answer = (struct whatif_run_answer){.recorded = run->recorded};
     if (run->recorded <= 0)
-        return problem_set(problem, -EINVAL, "nothing that takes time is in this recording");
+        return problem_set(problem, -EINVAL, "this recording has nothing that takes time");
     int result = choose_no_cpu(run, &ret_answer->base, problem);
     if (result < 0)
         return result;

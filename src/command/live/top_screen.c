@@ -93,7 +93,7 @@ static const char *const help[] = {
     "WAITS FOR    what its threads waited for most, in this interval",
     "silent       threads without a record: they compute, or wait and have not ended it",
     "views        . inactive  # active  + both  ! notified  ? unknown: an interval each.",
-    "             They are of now, also while other rows are held",
+    "             They show the present, also while other rows are held",
     "[reading]    what was recorded before is still being read",
     "",
     "Any key: back.",
@@ -165,7 +165,7 @@ static void state_of(const struct top_screen *screen, char state[64])
 
     state[0] = '\0';
     if (feed->held && screen->look.view == TOP_STRIPS)
-        snprintf(state, 64, "[held; views are of now]");
+        snprintf(state, 64, "[held; views show the present]");
     else if (feed->held && screen->look.back > 0)
         snprintf(state, 64, "[held, %zu before]", screen->look.back);
     else if (feed->held)

@@ -88,10 +88,18 @@ void show_gain(double thousandths, char text[UNIT_SIZE])
         snprintf(text, UNIT_SIZE, "%+.0f%%", fmin(thousandths / 10, 1e9));
 }
 
+void show_noise(double thousandths, char text[UNIT_SIZE])
+{
+    if (isnan(thousandths))
+        strcpy(text, "-");
+    else
+        snprintf(text, UNIT_SIZE, "%.0f%%", fmin(thousandths / 10, 1e9));
+}
+
 void show_goal(uint64_t value, uint32_t flags, char text[UNIT_SIZE])
 {
     if (value == NOT_KNOWN)
-        strcpy(text, "nothing");
+        strcpy(text, "unknown");
     else if (flags & DECISION_IS_TIME)
         show_duration(value, text);
     else

@@ -214,11 +214,11 @@ void report_say_steered(const struct report *report, const struct finding *findi
     show_goal(decision->after, decision->flags, after);
     show_gain(decision_gain(decision), gain);
     show_gain(decision->predicted == DECISION_NOT_KNOWN ? NAN : decision->predicted, promise);
-    show_gain(decision->noise == DECISION_NOT_KNOWN ? NAN : decision->noise, noise);
+    show_noise(decision->noise == DECISION_NOT_KNOWN ? NAN : decision->noise, noise);
     report_say(content, "Steering",
-               "dpm steer tried %s: %s to %s, because %s. %s went from %s to %s (%s; predicted "
-               "%s%s, noise %s): %s.",
+               "dpm steer changed %s from %s to %s, because %s. %s went from %s to %s (%s; "
+               "predicted %s%s, noise %s): %s.",
                act, from, to, reason[0] == '\0' ? "of its model" : reason, goal, before, after,
                gain, decision->flags & DECISION_IS_ROUGH ? "perhaps " : "", promise,
-               noise[0] == '+' ? noise + 1 : noise, kept ? "kept" : "undone");
+               noise, kept ? "kept" : "undone");
 }

@@ -427,7 +427,10 @@ static void noise(const struct communication *all, const void *row, struct resul
 static void noise_text(const struct communication *all, const void *row, struct result_value *value)
 {
     (void)all;
-    gain_text(gain_value(decision_of(row)->noise), value);
+    double noise = gain_value(decision_of(row)->noise);
+
+    show_noise(noise, value->made);
+    set_text(value, isnan(noise) ? NULL : value->made, UNIT_SIZE);
 }
 
 /* Only if it has a limit. */

@@ -121,8 +121,8 @@ static void print_unmetered(const struct communication *communication, FILE *fil
         fprintf(file, "\nMessages on sockets of these kinds are not recorded, by any meter: %s.\n",
                 kinds);
     if ((communication->unmetered >> UNMETERED_PROCESS_VM & 1) && !communication->mpi_recorded)
-        fputs("\nA process has copied from, or to, the memory of another one (process_vm_readv, "
-              "process_vm_writev). What passes so is not recorded.\n",
+        fputs("\nA process has copied from or to another process' memory (process_vm_readv, "
+              "process_vm_writev); that is not recorded.\n",
               file);
 }
 

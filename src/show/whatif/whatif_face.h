@@ -16,7 +16,7 @@ void whatif_share_text(double part, char text[UNIT_SIZE]);
 /* How a sentence begins: "With 20 workers of php-fpm instead of 5". */
 void whatif_change_text(const struct whatif_trial *trial, char text[CHANGE_SIZE]);
 
-/* ": requests are few, or differ; ...": bits of enum whatif_why. */
+/* ": requests are few, or vary; ...": bits of enum whatif_why. */
 void whatif_why_text(unsigned why, FILE *file);
 
 /* "-75%", "x4.00": what is more than doubled is a factor. */

@@ -68,8 +68,8 @@ static void print_range(const struct whatif_run_answer *answer, FILE *file)
     if (answer->collects > 0) {
         time_text(answer->collects, collects);
         fprintf(file,
-                "The first byte of a message waits up to %s longer for the last one, at the "
-                "recorded rate.\n\n",
+                "Collecting so many bytes takes up to %s at the recorded rate; the first of them "
+                "waits as long.\n\n",
                 collects);
     }
 }

@@ -15,11 +15,11 @@ void whatif_share_text(double part, char text[UNIT_SIZE])
 void whatif_why_text(unsigned why, FILE *file)
 {
     static const char *const reasons[WHY_COUNT] = {
-        [WHY_REQUESTS] = "requests are few, or differ",
-        [WHY_MODEL] = "what the model is off may stay",
-        [WHY_CALLS] = "the CPU time of calls may go",
-        [WHY_NO_CPU] = "time in which other programs have the CPUs may stay, or go",
-        [WHY_QUEUES] = "queues for other work may go",
+        [WHY_REQUESTS] = "requests are few, or vary",
+        [WHY_MODEL] = "the model's error may stay as it is",
+        [WHY_CALLS] = "the CPU time of calls may be saved, too",
+        [WHY_NO_CPU] = "time in which other programs have the CPUs may stay, or disappear",
+        [WHY_QUEUES] = "queues behind other work may disappear",
         [WHY_COLD] = "nearly all of a request is waited for, and what remains may be computed "
                      "faster without these waits",
     };
