@@ -140,7 +140,7 @@ $ dpm whatif --json --speed server=3 trace
 jq: .at_best == null
 jq: near(.recorded.latency_p50_ns; 40e6) and near(.then.latency_p50_ns; 20e6) and .then.busiest == "server"
 $ dpm whatif --wait server,disk=0 trace
-says: It may be between 15.0 and 51,668 requests/s, P50 between 13.5 us and 46.5 ms: requests are few, or differ; the CPU time of calls may go. As recorded,
+says: It may be between 15.0 and 51,668 requests/s, P50 between 13.5 us and 46.5 ms: requests are few, or vary; the CPU time of calls may be saved, too.
 never: The CPU time of these calls
 $ dpm whatif --speed server=3 trace
 never: The CPU time of these calls
