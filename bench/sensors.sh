@@ -33,10 +33,14 @@ median() {
     sort -n | awk '{ list[NR] = $1 } END { print list[int((NR + 1) / 2)] }'
 }
 
-# on ARGUMENT...: a sensor. off: none any more; prints what it counted.
+# on ARGUMENT...: a sensor; or another tool's, "bpftrace PROGRAM". off: none any more; prints what it counted.
 on() {
     rm -f "$work/said"
-    "$dpm" view sense --json "$@" > "$work/seen" 2> "$work/said" 3>&- &
+    if [ "$1" = bpftrace ]; then
+        bpftrace -p "$sensed" -e "BEGIN { printf(\"it is on\n\") } $2" > "$work/said" 2>&1 3>&- &
+    else
+        "$dpm" view sense --json "$@" > "$work/seen" 2> "$work/said" 3>&- &
+    fi
     sensing=$!
     until grep -q 'is on' "$work/said" 2> /dev/null; do
         kill -0 "$sensing" || { cat "$work/said" >&2; exit 1; }
@@ -84,6 +88,12 @@ row "USDT probe, only changes: none" --changes "$sensed" sensed:changed arg2
 row "by file: function, 1 value" "$program" enqueue amount
 row "by file: USDT probe, 2 values" "$program" sensed:changed arg1 arg2
 row "by file: USDT probe, only changes: none" --changes "$program" sensed:changed arg2
+if command -v bpftrace > /dev/null; then
+    row "bpftrace: USDT probe, 2 values" bpftrace "usdt:$program:sensed:changed { printf(\"%ld %ld\n\", arg0, arg1); }"
+    row "bpftrace: USDT probe, refuses all" bpftrace \
+        "usdt:$program:sensed:changed /(int64)arg1 > 100000000/ { printf(\"%ld %ld\n\", arg0, arg1); }"
+    row "bpftrace: function, 1 value" bpftrace "uprobe:$program:enqueue { printf(\"%d\n\", (int32)arg0); }"
+fi
 sleep 100000 3>&- &
 other=$!
 row "by file, a process left out: function" --under $other "$program" enqueue amount

@@ -215,6 +215,7 @@ static void say_line(const char *line, void *context)
 static int open_feed(struct steering *steering, struct problem *problem)
 {
     struct live_feed_options options = {.interval = SLICE,
+                                        .kinds = live_operand_recorded(&steering->operand),
                                         .stop = steering->signals,
                                         .stored = steering->trace,
                                         .max_size = steering->max_size,

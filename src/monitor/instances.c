@@ -239,6 +239,18 @@ bool instances_lives(const struct instances *instances, pid_t pid)
     for (size_t i = 0; i < instances->count; i++)
         if (instances->living[i].pid == pid)
             return true;
+    for (size_t i = 0; i < instances->found_count; i++)
+        if (instances->found[i].pid == pid)
+            return true;
+    return false;
+}
+
+bool instances_has_other(const struct instances *instances, const char *comm,
+                         const struct file_identity *file)
+{
+    for (size_t i = 0; i < instances->count; i++)
+        if (is_begun_as(&instances->objects[instances->living[i].object], comm, file))
+            return true;
     return false;
 }
 
@@ -399,7 +411,7 @@ void instances_insert(struct instances *instances, pid_t pid, const char *comm,
     }
 }
 
-static int add_found(struct instances *instances, struct problem *problem)
+int instances_appear(struct instances *instances, struct problem *problem)
 {
     if (instances->found_count > 1)
         qsort(instances->found, instances->found_count, sizeof(*instances->found), compare_started);
@@ -417,10 +429,34 @@ static int add_found(struct instances *instances, struct problem *problem)
         instances->living[instances->count++] = *found;
         instances->calls.appeared(instances->calls.context, &seen);
     }
+    instances->found_count = 0;
     return 0;
 }
 
-int instances_look(struct instances *instances, struct problem *problem)
+static bool still_lives(const struct instances *instances, const struct instance *instance)
+{
+    enum view_builtin builtin = instances->objects[instance->object].builtin;
+    struct instance now;
+    bool has_program;
+
+    return (builtin != VIEW_PROGRAM && builtin != VIEW_PROCESS) ||
+           (read_stat(instance->pid, &now, &has_program) && now.started == instance->started);
+}
+
+static void look_again(struct instances *instances)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < instances->count; i++)
+        instances->living[i].seen =
+            instances->living[i].seen && still_lives(instances, &instances->living[i]);
+    for (size_t i = 0; i < instances->found_count; i++)
+        if (still_lives(instances, &instances->found[i]))
+            instances->found[kept++] = instances->found[i];
+    instances->found_count = kept;
+}
+
+int instances_look(struct instances *instances, bool only, struct problem *problem)
 {
     instances->found_count = 0;
     instances->refused = 0;
@@ -433,10 +469,12 @@ int instances_look(struct instances *instances, struct problem *problem)
     if (result < 0)
         return result == -ENOMEM ? problem_set(problem, result, "out of memory for instances")
                                  : result;
+    if (only && instances->found_count > 0)
+        look_again(instances);
     for (size_t i = instances->count; i-- > 0;)
         if (!instances->living[i].seen)
             remove_instance(instances, i);
-    return add_found(instances, problem);
+    return 0;
 }
 
 void instances_forget(struct instances *instances, pid_t pid)

@@ -46,9 +46,14 @@ int instances_object(struct instances *instances, const char *name, enum view_bu
  * -EINVAL or -ENOMEM with a line in `problem`. */
 int instances_define(struct instances *instances, const char *text, struct problem *problem);
 
-/* Looks into /proc; calls `ended`, then `appeared` in the order in which the processes were started. A process that has
- * begun another program since has ended. Returns 0 or a negative errno with a line in `problem`. */
-int instances_look(struct instances *instances, struct problem *problem);
+/* Looks into /proc, and calls `ended`. A process that has begun another program since has ended. `only`: looks again at each
+ * one if there are new ones, since two that live one after another may both be seen by one look. Returns 0 or a negative errno
+ * with a line in `problem`. */
+int instances_look(struct instances *instances, bool only, struct problem *problem);
+
+/* Calls `appeared` for what the last look has found, in the order in which the processes were started. Without it, the next look
+ * finds them again. Errors: as instances_look. */
+int instances_appear(struct instances *instances, struct problem *problem);
 
 /* Whether the last look left out a process that was just beginning a program: the next look will find it. */
 bool instances_beginning(const struct instances *instances);
@@ -66,7 +71,12 @@ void instances_insert(struct instances *instances, pid_t pid, const char *comm,
 const char *instances_path(const struct instances *instances, const char *object, size_t index,
                            bool *ret_more);
 
+/* Whether it is an instance, or was found by the last look. */
 bool instances_lives(const struct instances *instances, pid_t pid);
+
+/* Whether there is an instance of an object of which this process, as instances_may_begin, would be one. */
+bool instances_has_other(const struct instances *instances, const char *comm,
+                         const struct file_identity *file);
 
 /* Whether a process that begins to execute a file (inode 0: not known) under this name would be an instance, as far as these tell. */
 bool instances_may_begin(const struct instances *instances, const char *comm,

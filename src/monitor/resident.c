@@ -562,11 +562,12 @@ int resident_work(struct resident *resident, struct problem *problem)
     if (resident->scan <= now) {
         learn_wall(resident);
         resident->scanned = now;
-        result = instances_look(resident->instances, problem);
+        result = instances_look(resident->instances, begun_wants_only(resident), problem);
         bool soon =
             now - resident->begun < SCAN_SOON_UNTIL || instances_beginning(resident->instances);
         resident->scan = now + (soon ? SCAN_SOON : SCAN_EVERY);
-        begun_look(resident, now);
+        if (!begun_look(resident, now) && result == 0)
+            result = instances_appear(resident->instances, problem);
         note_refused(resident);
         note_lost(resident, now);
         more = collect(resident) || more; /* what was taken from the ring meanwhile */

@@ -80,8 +80,7 @@ void begun_heard(void *context, const struct collected_beginning *beginning)
         resident->scan = resident->scanned + SCAN_LEAST;
 }
 
-/* Whether a view speaks of the only process of a program. */
-static bool wants_only(const struct resident *resident)
+bool begun_wants_only(const struct resident *resident)
 {
     const struct view_file *file = resident->options.file;
 
@@ -93,20 +92,18 @@ static bool wants_only(const struct resident *resident)
     return false;
 }
 
-/* One that has ended appears. Returns whether others may, before it is gone: each may have been the only one. */
-static bool insert_ended(struct resident *resident, const struct begun *begun, uint64_t now)
+/* One that has ended appears. */
+static void insert_ended(struct resident *resident, const struct begun *begun, uint64_t now)
 {
     instances_insert(resident->instances, begun->pid, begun->name, &begun->file);
     if (resident->scan > now + SCAN_LEAST)
         resident->scan = now + SCAN_LEAST;
-    return !wants_only(resident);
 }
 
-/* Those that have ended before they were found; others are kept for as long as finding one takes. */
-void begun_look(struct resident *resident, uint64_t now)
+bool begun_look(struct resident *resident, uint64_t now)
 {
     size_t count = resident->begun_count;
-    bool may = true;
+    bool only = begun_wants_only(resident), alone = false;
 
     resident->begun_count = 0;
     for (size_t i = 0; i < count; i++) {
@@ -115,16 +112,21 @@ void begun_look(struct resident *resident, uint64_t now)
         uint64_t since = begun.time != 0 ? begun.time : begun.on;
         bool gone = !seen && kill(begun.pid, 0) < 0 && errno == ESRCH;
         bool held = gone && is_held(resident, begun.pid);
-        if (held && may)
-            may = insert_ended(resident, &begun, now);
-        else if (gone && !held)
+        bool waits = only && held &&
+                     (alone || instances_has_other(resident->instances, begun.name, &begun.file));
+        if (held && !waits) {
+            insert_ended(resident, &begun, now);
+            alone = only;
+        } else if (gone && !held) {
             resident->unseen += !begun.covered;
-        else if (now < since + BEGUN_FOR)
+        } else if (now < since + BEGUN_FOR) {
             resident->begun_list[(resident->begun_first + resident->begun_count++) % BEGUN_MOST] =
                 begun;
-        else
-            resident->unseen += held; /* too many have ended */
+        } else {
+            resident->unseen += held; /* too many have ended, or one lives for long */
+        }
     }
+    return alone;
 }
 
 /* Its sensors are on; `since`: sensors that stand have been since then; 0: its own, now. */

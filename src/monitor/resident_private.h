@@ -117,8 +117,12 @@ void begun_heard(void *context, const struct collected_beginning *beginning);
 /* Its sensors are on; `since`: sensors that stand have been since then; 0: its own, now. */
 void begun_sensed(struct resident *resident, pid_t pid, uint64_t since);
 
-/* Those that have ended before they were found; others are kept for as long as finding one takes. */
-void begun_look(struct resident *resident, uint64_t now);
+/* Whether a view speaks of the only process of a program. */
+bool begun_wants_only(const struct resident *resident);
+
+/* Those that have ended before they were found; others are kept for as long as finding one takes. Returns whether one appears
+ * that may be the only one: what has been found lives after it, and appears with the next look. */
+bool begun_look(struct resident *resident, uint64_t now);
 
 /* Whether one has ended whose records wait. */
 bool begun_waits(const struct resident *resident);

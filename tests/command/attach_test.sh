@@ -54,6 +54,7 @@ wait $controller 2> wait.err
 "$dpm" acquire --attach none > third.out 2>&1
 check_equal "a session that is not there is an error, and the line names those there are" \
     "1 dpm: there is no session 'none' of yours on this machine; there are: second" "$? $(cat third.out)"
+: > third.out
 "$dpm" acquire --attach second > third.out 2>&1 &
 controller=$!
 check "another controller finds the recordings" wait_for 30 grep -q '^dpm: metering 2 processes on 2 hosts; session second' third.out

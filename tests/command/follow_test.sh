@@ -61,6 +61,7 @@ check_equal "... and the same results as of the finished trace" "$(jq -c "$what"
 
 : > fast
 recorded newest --max-size 4M --max-files 3
+: > tables.out
 "$dpm" stats --follow --interval 300ms newest.trace > tables.out 2> tables.err &
 tables=$!
 check "a trace that keeps only the newest: its files change while it is read" \

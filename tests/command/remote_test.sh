@@ -345,6 +345,7 @@ check_not "... and says of no kind that some is missing" grep -q 'metered only f
 
 # ---- signals ----
 
+: > out
 timeout 200 "$dpm" run --rsh "$rsh" --remote-dpm "$dpm" -o signal $few --host web2:'sh -c "trap \"\" INT; echo ready; sleep 1"' \
     --host web1:'sh -c "trap \"echo caught; exit 7\" INT; echo ready; while :; do sleep 0.1; done"' > out 2> err < /dev/null &
 run=$!

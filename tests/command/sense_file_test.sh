@@ -164,8 +164,9 @@ kill $running
 stop
 grep -v "\"$program $running\"" lines > others
 # "executes itself again": a new instance
-check_equal "by name, beside one that runs: later ones, children, and what is executed again" "20 20 20 20 20 60 60" \
-    "$(values others | awk '$3 != "inactive" { print $2 }' | sort | uniq -c | awk '{ print $1 }' | sort -n | paste -sd ' ')"
+found=$(values others | awk '$3 != "inactive" { print $2 }' | sort | uniq -c | awk '{ print $1 }' | sort -n | paste -sd ' ')
+check_equal "by name, beside one that runs: later ones, children, and what is executed again" "20 20 20 20 20 60 60" "$found"
+[ "$found" = "20 20 20 20 20 60 60" ] || sed 's/^/# /' others err
 
 # ---- a database: a process for each connection ----
 

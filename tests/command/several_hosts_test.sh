@@ -99,6 +99,7 @@ cp transfer.py "$talk" set/shared
 
 # transfer FROM TO BYTES: sends random bytes; sets `same` and `took`, in ms.
 transfer() {
+    : > taken
     on "$2" timeout 60 python3 "$set_of/shared/transfer.py" take > taken &
     taker=$!
     wait_for 30 grep -q ready taken
@@ -216,6 +217,7 @@ done
 # ---- commands on two hosts ----
 
 "$hosts" delay "$set_of" web1 db1 20ms
+: > taken
 on db1 timeout 60 "$dpm" run -o "$PWD/take.trace" --report "$PWD/take.report" -- \
     python3 "$PWD/transfer.py" take > taken 2> take.err &
 taker=$!

@@ -34,6 +34,7 @@ END
 acquire_stalled() {
     seed=$((seed + 1))
     rm -rf stalled.trace
+    : > told
     "$build/tests/programs/stalled" "$1" "$2" "$3" $seed > told 2> program.err &
     program=$!
     wait_for 60 grep -q ' ' told

@@ -170,6 +170,7 @@ check_equal "... once" "nothing was to be restored" "$(cat out)"
 # ---- nothing is done ----
 
 : > workers
+: > out
 "$dpm" steer --dry-run policy > out 2> err &
 steer=$!
 check "--dry-run says what it would try" wait_for 120 grep -q ' would: workers of app: 1 -> 4, predicted +' out

@@ -71,6 +71,7 @@ check_equal "... standard output is the command's" out "$(cat out)"
 # ---- what does not run yet ----
 
 printf '#!/bin/sh\nuntil [ -e told ]; do sleep 0.1; done | cat\n' > later.sh
+: > err
 "$dpm" top --name later.sh --interval 100ms > later 2> err &
 top=$!
 check "dpm top of a name that nothing has waits, and says so" wait_for 60 grep -qx 'dpm: waiting: no process is named later.sh' err
@@ -104,6 +105,7 @@ long=$!
 "$dpm" acquire --descendants -p $long -o load.trace > /dev/null 2>&1 &
 recorder=$!
 wait_for 60 test -s load.trace/metadata
+: > live.err
 "$dpm" live --port 0 load.trace 2> live.err &
 live=$!
 wait_for 60 grep -q /metrics live.err

@@ -158,6 +158,7 @@ wait $two
 check_equal "the monitor is killed with kill -9: the program goes on to its end" 0 $?
 check_equal "... and its own account is complete" 1003 "$(wc -l < second.log)"
 sed 's/queue.q_size/queue.size/' full.view > member.view
+: > err
 "$dpm" view --object QueueManager=$one run member.view > out 2> err &
 monitor=$!
 wait_for 30 has_line err 'view Full: '
@@ -181,6 +182,7 @@ program=$!
 exec 9> fourth
 wait_for 30 grep -q $called "/proc/$program/maps"
 clean=$(first_byte $program queue_changed)
+: > lines
 "$dpm" view --json --object QueueManager=$called --control socket run control.view > lines 2> err &
 monitor=$!
 wait_for 30 has_line lines '"There"'
@@ -305,6 +307,7 @@ awk -v name=a-value-with-a-name-that-has-nearly-as-many-letters-as-can-be 'BEGIN
     }
 }' >> mixed.view
 python3 "$here/figures_account.py" totals > before
+: > lines
 "$dpm" view --json --every 200ms --control wide --object QueueManager=$called --object "process=$spin,$program" \
     run mixed.view > lines 2> err &
 monitor=$!
