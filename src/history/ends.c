@@ -156,6 +156,8 @@ bool end_is_local(struct history *history, const struct end *end, uint32_t *ret_
     uint8_t own[16];
 
     *ret_machine = NO_MACHINE;
+    if (end->kind == PATH_MPI) /* the other rank may be anywhere */
+        return false;
     if (!kind_is_internet(end->kind))
         return true;
     other_address(end, address);
@@ -188,7 +190,7 @@ bool end_has_foreign_peer(struct history *history, const struct end *end)
 
     if (end->kind == PATH_UDP && end->record->remote_port == 0)
         return true;
-    if (copies_may_exist(end)) /* receivers may be anywhere */
+    if (copies_may_exist(end) || end->kind == PATH_MPI) /* receivers may be anywhere */
         return false;
     if (history->silent_origins > 0 || end_is_local(history, end, &machine) ||
         machine != NO_MACHINE || !has_known_address(history, end))

@@ -221,3 +221,32 @@ fast joins 1 of 5 of 2
 fast sleeps 30ms in MPI on mpi:MPI_Barrier
 $ dpm dump --matched --type block trace
 says: of late[101], collective
+
+== ranks of two machines: a rank receives by a tag for the first time, before the other machine's records are read so far
+| early @web1   o RECEIVE 1 ... o RECEIVE 20    the other rank has sent, but its paths are read later
+| late @db1     o SEND 1 ...    o SEND 20
+machine web1 at 10.0.0.1 cpus 2
+machine db1 at 10.0.0.2 cpus 2 ahead 50ms
+process early pid 100 of web1
+process late pid 200 of db1
+mpi c: early > late
+mpi d: late > early
+mpi e: late > early
+mpi f: late > early
+20 times
+    early sends 8 on c
+    late receives on c
+    late sends 8 on d
+    early receives on d
+    early computes 10ms
+    late computes 10ms
+end
+late sends 8 on e
+early receives on e
+early computes 50ms
+late sends 8 on f
+early receives on f
+early ends
+late ends
+$ dpm stats web1 db1
+says: Matched receives: 42 exact.
