@@ -15,7 +15,12 @@
  * something to a root need nothing, and have none either.
  *
  * An arrival is found when the BLOCK is read from the source; the BLOCK is handed out once the arrival was, which may be held
- * with its stream. On several machines, whose clocks differ, the last one is not known: there are no edges.
+ * with its stream. On several machines the BLOCK first waits until the others' records are read so far. The last arrival is known
+ * if it is later than the others by more than their clocks may be wrong; else there is no edge.
+ *
+ *      rank 0 @web1  ----o~~~~~~~~~~~~~o BLOCK        db1's clock: within 1 ms
+ *      rank 1 @db1   ------o~~~~~~~~~~~o BLOCK
+ *      rank 2 @db1   -------------o                   the last one, by 7 ms: certain; without it, rank 0 and 1 could be either
  */
 #include "history/collectives.h"
 
@@ -41,6 +46,10 @@ struct arrival {
 /* The same call of all ranks. */
 struct call {
     uint64_t key;
+    uint32_t base; /* origin of the first arrival, whose clock these times have: */
+    bool unsure;   /* a clock is not known */
+    int64_t
+        others; /* ns: the latest that an arrival on another machine than `latest` may be; INT64_MIN: none */
     uint32_t latest, root; /* arrivals: index + 1; 0: none */
     uint32_t count;        /* of ranks that have begun it ... */
     uint32_t of;           /* ... of so many; 0: not known */
@@ -57,8 +66,10 @@ struct caller {
 
 /* A BLOCK that was not handed out yet. */
 struct pending {
-    uint32_t arrival;
+    uint32_t arrival; /* index + 1; 0: none */
     bool gives_up;
+    bool undecided; /* other machines' arrivals may follow */
+    struct caller caller;
 };
 
 struct collectives {
@@ -141,7 +152,7 @@ static struct call *call_of(struct history *history, uint64_t key)
     if (index < 0 || lookup_set(&collectives->call_keys, key, (uint32_t)index) < 0)
         return NULL;
     struct call *call = pool_at(&collectives->calls, (uint32_t)index);
-    *call = (struct call){.key = key};
+    *call = (struct call){.key = key, .others = INT64_MIN};
     if (collectives->newest == 0)
         collectives->oldest = (uint32_t)index + 1;
     else
@@ -176,6 +187,47 @@ static int note_caller(struct history *history, const struct stream *stream,
     return 0;
 }
 
+/* When it was by the clock of the call's first arrival, and the latest that this may be; false: not known. */
+static bool time_of(const struct history *history, const struct call *call, uint32_t index,
+                    int64_t *ret_time, int64_t *ret_latest)
+{
+    const struct arrival *arrival = arrival_at(history->collectives, index);
+    int64_t offset;
+    uint64_t error;
+
+    if (!history_clock_between(history, arrival->origin, arrival->begins.time, call->base, &offset,
+                               &error))
+        return false;
+    *ret_time = (int64_t)arrival->begins.time + offset;
+    *ret_latest = *ret_time + (int64_t)error;
+    return true;
+}
+
+/* The latest one, so far; and how late those on other machines may have been. */
+static void note_latest(struct history *history, struct call *call, uint32_t index)
+{
+    int64_t time, latest, before, before_latest;
+
+    if (call->latest == 0) {
+        call->base = arrival_at(history->collectives, index)->origin;
+        refer(history, &call->latest, index);
+        return;
+    }
+    if (!time_of(history, call, index, &time, &latest) ||
+        !time_of(history, call, call->latest - 1, &before, &before_latest)) {
+        call->unsure = true;
+        return;
+    }
+    bool elsewhere =
+        !history_have_one_clock(history, arrival_at(history->collectives, index)->origin,
+                                arrival_at(history->collectives, call->latest - 1)->origin);
+    int64_t other = time < before ? latest : before_latest;
+    if (elsewhere && other > call->others)
+        call->others = other;
+    if (time >= before)
+        refer(history, &call->latest, index);
+}
+
 static int note_begin(struct history *history, const struct stream *stream,
                       const struct record *record)
 {
@@ -196,9 +248,7 @@ static int note_begin(struct history *history, const struct stream *stream,
         .origin = stream->origin,
         .references = 1, /* in `unhanded` */
     };
-    if (call->latest == 0 ||
-        arrival_at(collectives, call->latest - 1)->begins.time <= record->header.time)
-        refer(history, &call->latest, (uint32_t)index);
+    note_latest(history, call, (uint32_t)index);
     if (part_of(record) == COLLECTIVE_GIVES)
         refer(history, &call->root, (uint32_t)index);
     call->count++;
@@ -208,19 +258,30 @@ static int note_begin(struct history *history, const struct stream *stream,
 
 /* ---- waits ---- */
 
-/* If not all members of the communicator are known to have come, one that is not recorded may have been later. That is unlikely
- * if the wait soon ended then. */
-static bool is_last(const struct call *call, const struct arrival *latest, uint64_t begin,
-                    uint64_t end)
+/* Whether no other machine's arrival may be later than the latest one. */
+static bool is_latest_of_machines(const struct history *history, const struct call *call)
 {
+    int64_t time, latest;
+
+    return !call->unsure && time_of(history, call, call->latest - 1, &time, &latest) &&
+           (call->others == INT64_MIN || 2 * time - latest > call->others);
+}
+
+/* If not all members of the communicator are known to have come, one that is not recorded may have been later. That is unlikely
+ * if the wait soon ended then. `came`: the latest, by the clock of the wait. */
+static bool is_last(const struct history *history, const struct call *call, uint64_t came,
+                    uint64_t begin, uint64_t end)
+{
+    if (!is_latest_of_machines(history, call))
+        return false;
     if (call->of != 0)
         return call->count >= call->of;
-    return end - latest->begins.time <= latest->begins.time - begin;
+    return end - came <= came - begin && call->others == INT64_MIN;
 }
 
 /* What has ended the wait of a caller: index + 1 of an arrival; 0: not known. */
 static uint32_t what_ended(const struct history *history, const struct stream *stream,
-                           const struct caller *caller, const struct record *record)
+                           const struct caller *caller, uint64_t end)
 {
     const struct collectives *collectives = history->collectives;
     uint32_t found = lookup_find(&collectives->call_keys, caller->key);
@@ -236,11 +297,15 @@ static uint32_t what_ended(const struct history *history, const struct stream *s
         return 0;
     const struct arrival *arrival = arrival_at(collectives, index - 1);
     bool is_own = arrival->origin == stream->origin && arrival->begins.stream == stream->number;
-    if (is_own || arrival->begins.time <= caller->time ||
-        arrival->begins.time > record->header.time)
+    int64_t offset;
+    uint64_t error;
+    if (is_own || !history_clock_between(history, arrival->origin, arrival->begins.time,
+                                         stream->origin, &offset, &error))
         return 0;
-    return caller->part == COLLECTIVE_TAKES ||
-                   is_last(call, arrival, caller->time, record->header.time)
+    uint64_t came = arrival->begins.time + (uint64_t)offset;
+    if (came <= caller->time + error || came > end + error)
+        return 0;
+    return caller->part == COLLECTIVE_TAKES || is_last(history, call, came, caller->time, end)
                ? index
                : 0;
 }
@@ -254,18 +319,21 @@ static int note_wait(struct history *history, struct stream *stream, const struc
         return 0;
     struct caller *caller = pool_at(&collectives->called, found);
     uint64_t waited = record->block.duration_and_object & BLOCK_LONGEST;
+    bool several = history->machine_count > 1;
     /* a wait that began later is another call's */
-    bool is_its = caller->stream == stream->life && record->header.time - waited <= caller->time;
-    uint32_t arrival = is_its ? what_ended(history, stream, caller, record) : 0;
-    if (arrival == 0)
+    if (caller->stream != stream->life || record->header.time - waited > caller->time)
+        return 0;
+    uint32_t arrival = several ? 0 : what_ended(history, stream, caller, record->header.time);
+    if (arrival == 0 && !several)
         return 0;
     int64_t index = pool_take(&collectives->blocks);
     if (index < 0 ||
         lookup_set(&collectives->pending, record_key(stream, record), (uint32_t)index) < 0)
         return -ENOMEM;
-    *(struct pending *)pool_at(&collectives->blocks, (uint32_t)index) =
-        (struct pending){.arrival = arrival - 1};
-    arrival_at(collectives, arrival - 1)->references++;
+    struct pending *block = pool_at(&collectives->blocks, (uint32_t)index);
+    *block = (struct pending){.undecided = several, .caller = *caller};
+    if (arrival != 0)
+        refer(history, &block->arrival, arrival - 1);
     return 0;
 }
 
@@ -284,8 +352,6 @@ static struct collectives *collectives_new(void)
 
 int collectives_note(struct history *history, struct stream *stream, const struct record *record)
 {
-    if (history->machine_count > 1)
-        return 0;
     if (!begins_collective(record))
         return history->collectives == NULL ? 0 : note_wait(history, stream, record);
     if (history->collectives == NULL && (history->collectives = collectives_new()) == NULL)
@@ -305,15 +371,50 @@ static struct pending *find_pending(const struct history *history, const struct 
     return *ret_index == LOOKUP_NONE ? NULL : pool_at(&history->collectives->blocks, *ret_index);
 }
 
+/* Whether all of its ranks have begun a call; also if it is not known how many there are, or forgotten. */
+static bool is_whole(const struct collectives *collectives, uint64_t key)
+{
+    uint32_t found = lookup_find(&collectives->call_keys, key);
+    const struct call *call = found == LOOKUP_NONE ? NULL : pool_at(&collectives->calls, found);
+
+    return call == NULL || call->of == 0 || call->count >= call->of;
+}
+
+bool collectives_wait_for_machines(struct history *history, const struct stream *stream,
+                                   const struct record *record, struct wait *ret_wait)
+{
+    uint64_t time = record->header.time;
+    uint32_t index;
+    struct pending *block = find_pending(history, stream, record, &index);
+
+    if (block == NULL || !block->undecided)
+        return false;
+    bool whole = is_whole(history->collectives, block->caller.key);
+    for (uint32_t i = 0; !whole && i < history->origin_count; i++) {
+        const struct origin *other = &history->origins[i];
+        uint64_t beyond = history_known_beyond(history, i, stream->origin, time);
+        if (i == stream->origin || other->ended || other->quiet || beyond == UNRELATED ||
+            other->progress > beyond)
+            continue;
+        *ret_wait = (struct wait){.origin = i, .deadline = beyond};
+        return true;
+    }
+    block->undecided = false;
+    uint32_t arrival = what_ended(history, stream, &block->caller, time);
+    if (arrival != 0)
+        refer(history, &block->arrival, arrival - 1);
+    return false;
+}
+
 bool collectives_wait(struct history *history, const struct stream *stream,
                       const struct record *record, struct stream ***ret_waiters)
 {
     uint32_t index;
     const struct pending *block = find_pending(history, stream, record, &index);
 
-    if (block == NULL || block->gives_up)
+    if (block == NULL || block->gives_up || block->arrival == 0)
         return false;
-    struct arrival *arrival = arrival_at(history->collectives, block->arrival);
+    struct arrival *arrival = arrival_at(history->collectives, block->arrival - 1);
     *ret_waiters = &arrival->waiters;
     return arrival->begins.number == NO_NUMBER;
 }
@@ -354,11 +455,13 @@ static int hand_out_wait(struct history *history, const struct stream *stream,
 
     if (block == NULL)
         return 0;
-    const struct arrival *arrival = arrival_at(history->collectives, block->arrival);
-    if (arrival->begins.number != NO_NUMBER)
-        result =
-            history_add_edge_from(history, EDGE_COLLECTIVE, arrival->origin, 0, &arrival->begins);
-    let_go(history, block->arrival);
+    if (block->arrival != 0) {
+        const struct arrival *arrival = arrival_at(history->collectives, block->arrival - 1);
+        if (arrival->begins.number != NO_NUMBER)
+            result = history_add_edge_from(history, EDGE_COLLECTIVE, arrival->origin, 0,
+                                           &arrival->begins);
+        let_go(history, block->arrival - 1);
+    }
     lookup_remove(&history->collectives->pending, record_key(stream, record));
     pool_give(&history->collectives->blocks, index);
     return result;

@@ -4,6 +4,7 @@
 #define DPM_COLLECTIVES_H
 
 #include "history/history_types.h"
+#include "history/receiving.h"
 
 /* Whether the stream begins a collective function. */
 static inline bool begins_collective(const struct record *record)
@@ -19,6 +20,10 @@ static inline bool is_of_collective(const struct record *record)
 
 /* Notes such a record, in the order of the origin's clock. Returns 0 or -ENOMEM. */
 int collectives_note(struct history *history, struct stream *stream, const struct record *record);
+
+/* Whether a BLOCK must wait for records of other machines, where ranks may have begun the same call: as *ret_wait says. */
+bool collectives_wait_for_machines(struct history *history, const struct stream *stream,
+                                   const struct record *record, struct wait *ret_wait);
 
 /* Whether a BLOCK must wait for the beginning of the same call in another rank, which is held: the stream then joins
  * *ret_waiters. */

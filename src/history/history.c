@@ -186,6 +186,8 @@ static int look(struct history *history, struct stream *stream, struct end *end,
         holding_wait_wakeup(history, stream, waker);
         return 0;
     }
+    if (!forced && collectives_wait_for_machines(history, stream, record, &wait))
+        return holding_wait_bytes(history, stream, NULL, &wait);
     if (!forced && (file_writers_wait(history, stream, record, &waiters) ||
                     collectives_wait(history, stream, record, &waiters))) {
         holding_wait_write(history, stream, waiters);
@@ -546,7 +548,9 @@ static int release_oldest(struct history *history, struct history_event *ret_eve
     if (stream == NULL)
         return 0;
     const struct held *held = holding_first(history, stream);
-    const struct end *end = ends_find(history, stream->origin, held->record.message.path);
+    const struct end *end = held->record.header.id == EVENT_RECEIVE
+                                ? ends_find(history, stream->origin, held->record.message.path)
+                                : NULL;
     /* with an unmonitored sender, missing proof is no sign of a loss */
     bool is_stall = end != NULL && end->partner != NULL;
     holding_wake(history, stream);

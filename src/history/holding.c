@@ -304,7 +304,7 @@ int holding_wait_bytes(struct history *history, struct stream *stream, struct en
     if (array_reserve(&origin->heap, &origin->heap_capacity, (size_t)origin->heap_count + 1,
                       sizeof(*origin->heap)) < 0)
         return -ENOMEM;
-    holding_wait(stream, WAITS_BYTES, &end->waiters);
+    holding_wait(stream, WAITS_BYTES, end == NULL ? NULL : &end->waiters);
     stream->waits_for = wait->origin;
     stream->deadline = wait->deadline;
     stream->impatient = wait->impatient;

@@ -20,6 +20,7 @@ void holding_forget_kept(struct history *history, struct end *end);
 const struct held *holding_first(const struct history *history, const struct stream *stream);
 void holding_remove_first(struct history *history, struct stream *stream);
 
+/* For bytes of an end; NULL: for other records of that origin. */
 int holding_wait_bytes(struct history *history, struct stream *stream, struct end *end,
                        const struct wait *wait);
 /* For a held WAKEUP. `waker`: the stream to wait for, which may also terminate; or NULL. */

@@ -36,14 +36,16 @@ exec ssh -F none -i $shared/key -o StrictHostKeyChecking=no -o UserKnownHostsFil
 END
 chmod 755 "$shared/agent"
 mpicc.openmpi -O1 -o "$shared/messages" "$here/../programs/mpi_messages.c" || skip_all "the program does not compile"
+mpicc.openmpi -O1 -o "$shared/late" "$here/../programs/mpi_late.c" || skip_all "the program of late ranks does not compile"
 mpicc.openmpi -O1 -o "$shared/ring" "$here/../programs/mpi_ring.c" || skip_all "the ring does not compile"
 
-# meter NAME PROGRAM...: its three ranks, one on each host, into the traces NAME/HOST
+# meter NAME KINDS PROGRAM...: its three ranks, one on each host, into the traces NAME/HOST
 meter() {
     name=$1
-    shift
+    kinds=$2
+    shift 2
     : > "$name.err"
-    "$dpm" acquire --rsh "$rsh" --remote-dpm "$dpm" --kinds mpi --all --host web1 --host app1 --host db1 -o "$name" \
+    "$dpm" acquire --rsh "$rsh" --remote-dpm "$dpm" --kinds "$kinds" --all --host web1 --host app1 --host db1 -o "$name" \
         --report "$name.report" > "$name.out" 2> "$name.err" &
     acquire=$!
     wait_for 120 grep -q '^dpm: metering ' "$name.err"
@@ -66,16 +68,28 @@ truth() {
     cat "$shared"/truth.* | awk "{ sum += \$$1 } END { print sum }"
 }
 
-meter messages ./messages
+meter messages mpi ./messages
 check_equal "messages sent, and their bytes" "[$(truth 1),$(truth 2)]" "$(sums send)"
 check_equal "messages received, and their bytes" "[$(truth 3),$(truth 4)]" "$(sums receive)"
 check "each receive leads to its send" grep -q "^Matched receives: $(truth 3) exact.$" messages.report
 
-meter ring ./ring 100 1
+meter ring mpi ./ring 100 1
 for way in web1:app1 app1:db1 db1:web1; do
     check "a ring: from ${way%:*} to ${way#*:}" grep -Eq "^ring\[[0-9]+\]@${way%:*} +ring\[[0-9]+\]@${way#*:} +100 +400 B" ring.report
 done
 check "... each leads to its send" grep -q '^Matched receives: 300 exact.$' ring.report
 check "... its slow rank carries the critical path" grep -Eq '^Path  +ring\[[0-9]+\]@app1 carries ' ring.report
+
+# Each is late by 200 ms; what passes over TCP in both directions tells how far the clocks are apart.
+meter late all,mpi ./late ranks
+"$dpm" dump --matched --type block late/web1 late/app1 late/db1 2> dump.err | sed 's/@web1/@0/g; s/@app1/@1/g; s/@db1/@2/g' |
+    sed -n 's/^.* late\[[0-9]*\]@\([0-2]\) .* in MPI on \([A-Za-z_]*\),.* <- WAKEUP [0-9]* of late\[[0-9]*\]@\([0-2]\), collective.*/\1 \2 \3/p' |
+    sort -u > waits
+sort -u "$shared/expected" > expected
+if [ "$(wc -l < expected)" -lt 5 ]; then
+    skip "the late rank of each collective function" "other ranks were later, as they had no CPU"
+else
+    check_equal "the late rank of each collective function, on another host" "" "$(comm -23 expected waits)"
+fi
 
 finish

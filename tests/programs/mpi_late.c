@@ -4,6 +4,8 @@
  * `expected` which process has waited in which function for which one, a line for each, as far as their own clocks confirm it:
  *
  *      4711 MPI_Barrier 4712
+ *
+ * With an argument it names them by rank.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -79,13 +81,14 @@ static void expect(FILE *file, const struct step *step, int size, const double *
 
 int main(int argc, char **argv)
 {
-    int rank, size, pid = getpid();
+    int rank, size, pid;
     double began[STEPS];
     MPI_Comm other;
 
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
+    pid = argc > 1 ? rank : getpid();
     int *in = calloc((size_t)size, sizeof(int)), *out = calloc((size_t)size, sizeof(int));
     int *pids = calloc((size_t)size, sizeof(int));
     double *all = calloc((size_t)size * STEPS, sizeof(double));

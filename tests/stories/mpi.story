@@ -250,3 +250,80 @@ early ends
 late ends
 $ dpm stats web1 db1
 says: Matched receives: 42 exact.
+
+== a late rank on another machine, whose clock is 50 ms ahead: the others wait for it
+| first, second @web1   == 1 ms ==o ~~ waits ~~~~~o
+| slow @db1             ======= 20 ms =======o
+machine web1 at 10.0.0.1 cpus 2
+machine db1 at 10.0.0.2 cpus 2 ahead 50ms
+process first pid 100 of web1
+process second pid 101 of web1
+process slow pid 200 of db1
+mpi c: first > slow
+mpi d: slow > first
+mpi e: slow > second
+10 times
+    first sends 8 on c
+    slow receives on c
+    slow sends 8 on d
+    first receives on d
+    slow sends 8 on e
+    second receives on e
+    first computes 1ms
+    second computes 1ms
+    first joins $N of 5 of 3
+    second joins $N of 5 of 3
+    slow computes 20ms
+    slow joins $N of 5 of 3
+    first sleeps 20ms in MPI on mpi:MPI_Allreduce
+    second sleeps 20ms in MPI on mpi:MPI_Allreduce
+    slow idles 1ms
+end
+first ends
+second ends
+slow ends
+$ dpm dump --matched --json --type block web1 db1
+jq: (.duration_ns >= 20000000) == any(.edges[]?; .kind == "collective")
+$ dpm dump --matched --type block web1 db1
+never: <- WAKEUP [0-9]+ of (first|second)
+$ dpm why web1 db1
+like: 200 ms +10 +20.0 ms first\[100\]@web1 +MPI, for other ranks MPI_Allreduce slow\[200\]@db1
+like: 200 ms +10 +20.0 ms second\[101\]@web1 +MPI, for other ranks MPI_Allreduce slow\[200\]@db1
+
+== ranks of two machines, as late as their clocks may be wrong: no edge
+| early @web1 =o ~~~~~~~ waits ~~~~~~o
+| one @web1   == 9 ms ==o ~ waits ~~~o
+| two @db1    ==== 10.05 ms ====o          a message takes 1 ms: so much the clocks may be wrong
+machine web1 at 10.0.0.1 cpus 2
+machine db1 at 10.0.0.2 cpus 2
+process early pid 99 of web1
+process one pid 100 of web1
+process two pid 200 of db1
+mpi c: one > two
+mpi d: two > one
+10 times
+    one sends 8 on c
+    two idles 1ms
+    two receives on c
+    two sends 8 on d
+    one idles 1ms
+    one receives on d
+    early joins $N of 5 of 3
+    one computes 9ms
+    two computes 10050us
+    one joins $N of 5 of 3
+    two joins $N of 5 of 3
+    one sleeps 100us in MPI on mpi:MPI_Allreduce
+    two idles 50us
+    early sleeps 12ms in MPI on mpi:MPI_Allreduce
+    one computes 1ms
+    two computes 1050us
+    one joins $N of 6 of 2 takes
+    two joins $N of 6 of 2 gives
+    one sleeps 100us in MPI on mpi:MPI_Bcast
+end
+one ends
+two ends
+$ dpm dump --matched --type block web1 db1
+never: collective
+says: MPI_Allreduce
