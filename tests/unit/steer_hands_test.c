@@ -211,7 +211,8 @@ static void test_heirs(void **state)
 
     begin(&scene, "cpus of app\n");
     open_journal(&scene);
-    usleep(20000); /* the kernel counts beginnings in 10 ms: the child is to be older than the act */
+    usleep(
+        20000); /* the kernel counts beginnings in 10 ms: the child is to be older than the act */
     assert_int_equal(act(&scene, 0, 1, &problem), 0);
     assert_true(is_free(&scene, scene.child) || CPU_COUNT(&scene.machine.sets[0].set) == 1);
     assert_int_equal(sched_setaffinity(scene.child, sizeof(cpu_set_t), &scene.machine.sets[0].set),

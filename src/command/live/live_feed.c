@@ -23,7 +23,7 @@
 #define SLICE_LIVE   20000000u   /* the same, when it has caught up */
 #define HELD_LITTLE  20          /* a snapshot may lack one in so many events of its interval ... */
 #define SETTLES_MOST 2000000000u /* ... or any, after ns */
-#define LATER_PART   10          /* a snapshot is later than the one before by this part of the interval */
+#define LATER_PART   10 /* a snapshot is later than the one before by this part of the interval */
 #define KNOWN_MOST   (2 * (int64_t)PATIENCE + SLICE)
 #define CURRENT      10000000000u /* ns */
 #define LAGS_MOST    3

@@ -219,6 +219,6 @@ void report_say_steered(const struct report *report, const struct finding *findi
                "dpm steer changed %s from %s to %s, because %s. %s went from %s to %s (%s; "
                "predicted %s%s, noise %s): %s.",
                act, from, to, reason[0] == '\0' ? "of its model" : reason, goal, before, after,
-               gain, decision->flags & DECISION_IS_ROUGH ? "perhaps " : "", promise,
-               noise, kept ? "kept" : "undone");
+               gain, decision->flags & DECISION_IS_ROUGH ? "perhaps " : "", promise, noise,
+               kept ? "kept" : "undone");
 }
