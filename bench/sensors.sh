@@ -54,6 +54,13 @@ off() {
     sensing=
 }
 
+# off_now: bpftrace 0.17 misses a SIGINT at times.
+off_now() {
+    kill -KILL "$sensing"
+    wait "$sensing" 2> "$work/killed" || :
+    sensing=
+}
+
 # row TITLE ARGUMENT...: ns for each hit, and the ratio of a program that computes
 row() {
     title=$1
@@ -76,6 +83,29 @@ row() {
     printf '%-44s  %9.0f  %12.4f  %s\n' "$title" "$(median < "$work/hits")" "$(median < "$work/ratios")" "$counts"
 }
 
+# versus TITLE PROGRAM ARGUMENT...: the same with bpftrace, in each round: ns for each hit of both, and the ratio
+versus() {
+    title=$1
+    script=$2
+    shift 2
+    : > "$work/hits"
+    round=0
+    while [ $round -lt "$rounds" ]; do
+        plain=$(measure "quiet $changes")
+        on "$@"
+        own=$(measure "quiet $changes")
+        off
+        on bpftrace "$script"
+        other=$(measure "quiet $changes")
+        off_now
+        echo "$plain $own $other" | awk -v n="$changes" '{ print ($2 - $1) / n, ($3 - $1) / n, ($2 - $1) / ($3 - $1) }' >> "$work/hits"
+        round=$((round + 1))
+    done
+    other=
+    printf '%-44s  %9.0f  %12.0f  %12.2f\n' "$title" "$(cut -d ' ' -f 1 "$work/hits" | median)" \
+        "$(cut -d ' ' -f 2 "$work/hits" | median)" "$(cut -d ' ' -f 3 "$work/hits" | median)"
+}
+
 line=$(grep -n 'LINE return' "$source" | cut -d : -f 1)
 printf '%-44s  %9s  %12s\n' "" "ns a hit" "ratio, 50 us"
 row "function, 1 value" "$sensed" enqueue amount
@@ -88,13 +118,14 @@ row "USDT probe, only changes: none" --changes "$sensed" sensed:changed arg2
 row "by file: function, 1 value" "$program" enqueue amount
 row "by file: USDT probe, 2 values" "$program" sensed:changed arg1 arg2
 row "by file: USDT probe, only changes: none" --changes "$program" sensed:changed arg2
-if command -v bpftrace > /dev/null; then
-    row "bpftrace: USDT probe, 2 values" bpftrace "usdt:$program:sensed:changed { printf(\"%ld %ld\n\", arg0, arg1); }"
-    row "bpftrace: USDT probe, refuses all" bpftrace \
-        "usdt:$program:sensed:changed /(int64)arg1 > 100000000/ { printf(\"%ld %ld\n\", arg0, arg1); }"
-    row "bpftrace: function, 1 value" bpftrace "uprobe:$program:enqueue { printf(\"%d\n\", (int32)arg0); }"
-fi
 sleep 100000 3>&- &
 other=$!
 row "by file, a process left out: function" --under $other "$program" enqueue amount
 row "by file, a process left out: USDT probe" --under $other "$program" sensed:changed arg1 arg2
+if command -v bpftrace > /dev/null; then
+    printf '\n%-44s  %9s  %12s  %12s\n' "ns a hit" dpm bpftrace ratio
+    versus "USDT probe, 2 values, all refused" "usdt:$program:sensed:changed /arg0 == 123456789/ { printf(\"%d %d\n\", arg0, arg1); }" \
+        --when 'sensor.value1 = 123456789' "$sensed" sensed:changed arg1 arg2
+    versus "function, 1 value, all refused" "uprobe:$program:enqueue /arg0 == 123456789/ { printf(\"%d\n\", arg0); }" \
+        --when 'sensor.value1 = 123456789' "$sensed" enqueue amount
+fi
