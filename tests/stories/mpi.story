@@ -327,3 +327,30 @@ two ends
 $ dpm dump --matched --type block web1 db1
 never: collective
 says: MPI_Allreduce
+
+== ranks of two machines, whose MPI uses TCP: its messages are counted twice, and the report says so
+machine web1 at 10.0.0.1 cpus 2
+machine db1 at 10.0.0.2 cpus 2
+process one pid 100 of web1
+process two pid 200 of db1
+process daemon pid 201 of db1
+tcp t: one > two
+tcp other: one > daemon
+mpi c: one > two
+one connects t
+two accepts t
+one connects other
+daemon accepts other
+5 times
+    one sends 8 on c
+    one sends 40 on t
+    two receives on t
+    two receives on c
+    one sends 3 on other
+    daemon receives on other
+end
+one ends
+two ends
+daemon ends
+$ dpm stats web1 db1
+says: 5 messages over TCP between ranks of MPI carried messages of MPI, which are counted, too: with --kinds mpi alone each counts once.

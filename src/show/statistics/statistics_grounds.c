@@ -9,6 +9,7 @@
 #include "show/text/terminal.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- the heading ---- */
@@ -216,6 +217,43 @@ static void print_mpi(const struct communication *communication, FILE *file)
           file);
 }
 
+/* What MPI sends over TCP is counted as its own messages, and as those of TCP. */
+static uint64_t messages_below_mpi(const struct communication *communication)
+{
+    bool *is_rank = calloc(communication->process_count + 1, sizeof(*is_rank));
+    uint64_t messages = 0;
+
+    for (size_t i = 0; is_rank != NULL && i < communication->path_count; i++) {
+        const struct communication_path *path = &communication->paths[i];
+        for (int end = 0; path->kind == PATH_MPI && end < 2; end++)
+            for (uint32_t k = 0; k < path->ends[end].count; k++)
+                is_rank[path->ends[end].processes[k]] = true;
+    }
+    for (size_t i = 0; is_rank != NULL && i < communication->path_count; i++) {
+        const struct communication_path *path = &communication->paths[i];
+        if (path->kind == PATH_TCP && path->ends[0].count == 1 && path->ends[1].count == 1 &&
+            is_rank[path->ends[0].processes[0]] && is_rank[path->ends[1].processes[0]])
+            messages += path->sent.messages + path->received.messages;
+    }
+    free(is_rank);
+    return messages;
+}
+
+static void print_below_mpi(const struct communication *communication, FILE *file)
+{
+    uint64_t messages = messages_below_mpi(communication);
+    char count[COUNTED_SIZE];
+
+    if (messages == 0)
+        return;
+    show_counted(messages, "message", count);
+    fprintf(
+        file,
+        "\n%s over TCP between ranks of MPI carried messages of MPI, which are counted, too: with "
+        "--kinds mpi alone each counts once.\n",
+        count);
+}
+
 #define SHARING_NAMED 2 /* processes */
 
 /* "a[1], b[2] and 3 others" */
@@ -301,6 +339,7 @@ void print_statistics_grounds(const struct communication *communication, FILE *f
                    communication->flags_partly, 0, into);
     print_unmetered(communication, into);
     print_mpi(communication, into);
+    print_below_mpi(communication, into);
     print_shared(communication, into);
     print_meter(communication, into);
     print_other_systems(communication, into);
