@@ -96,7 +96,7 @@ check "a name with quotes and controls is shown without them" shows '^q"\\??z'
 types Down p
 check "p: held" shows '^dpm top  alpha  \[held\]'
 types 8
-check "views are not held, which is said" shows '^dpm top  alpha  \[held; views are of now\]'
+check "views are not held, which is said" shows '^dpm top  alpha  \[held; views show the present\]'
 types 1
 check "... of views alone" shows '^dpm top  alpha  \[held\]'
 "$dpm" top --kinds all alpha > kinds.out 2> kinds.err
