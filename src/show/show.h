@@ -88,7 +88,7 @@ void show_frequency(double rate, char text[UNIT_SIZE]);
 
 #define DECISION_LINE_SIZE 1024
 
-/* Of a decision of dpm steer, safe to print: "kept 1: workers of app: 2 -> 8, predicted +304%; requests/s of load 92.0 -> 367, gain
+/* A decision of dpm steer as a line, safe to print: "kept 1: workers of app: 2 -> 8, predicted +304%; requests/s of load 92.0 -> 367, gain
  * +298% (noise 10%)". */
 void show_decision(const struct decision_record *decision, char text[DECISION_LINE_SIZE]);
 

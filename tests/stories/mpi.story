@@ -353,4 +353,4 @@ one ends
 two ends
 daemon ends
 $ dpm stats web1 db1
-says: 5 messages over TCP between ranks of MPI carried messages of MPI, which are counted, too: with --kinds mpi alone each counts once.
+says: 5 messages over TCP between ranks of MPI most likely carried messages of MPI, which are counted, too: with --kinds mpi alone each counts once.

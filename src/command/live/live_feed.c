@@ -209,7 +209,7 @@ static int look_for_others(struct live_feed *feed, bool *ret_listed, struct prob
             has_records(path) && !is_open(feed, path)) {
             result = open_trace(feed, path, problem);
             feed->joined = feed->looked;
-            /* what it recorded before comes at once: nobody waits for a time that has passed */
+            /* its earlier records are read at once: no one opens the gate for a time that has passed */
             if (result == 0 && feed->history != NULL)
                 gate_open(feed->gates[feed->origins - 1], feed->position);
             if (result == 0 && feed->history != NULL)

@@ -247,11 +247,11 @@ static void print_below_mpi(const struct communication *communication, FILE *fil
     if (messages == 0)
         return;
     show_counted(messages, "message", count);
-    fprintf(
-        file,
-        "\n%s over TCP between ranks of MPI carried messages of MPI, which are counted, too: with "
-        "--kinds mpi alone each counts once.\n",
-        count);
+    fprintf(file,
+            "\n%s over TCP between ranks of MPI most likely carried messages of MPI, which are "
+            "counted, too: with "
+            "--kinds mpi alone each counts once.\n",
+            count);
 }
 
 #define SHARING_NAMED 2 /* processes */
