@@ -41,6 +41,29 @@ late() {
     check_equal "$name: the late rank of each collective function" "" "$(comm -23 late waits)"
 }
 
+# threads NAME: several threads of a rank send and receive at once; each message has the size of the one that it was sent as
+threads() {
+    name=$1
+    mpicc.$name -O1 -pthread -o "threads.$name" "$here/../programs/mpi_threads.c" || {
+        fail "$name: the program with threads compiles"
+        return
+    }
+    # shellcheck disable=SC2086
+    "$dpm" run --kinds mpi -o "threads.$name.trace" -- $launch "./threads.$name" > out 2> err || fail "$name: threads run" "$(cat err)"
+    if grep -q none out; then
+        skip "$name: threads" "it has no MPI_THREAD_MULTIPLE"
+        return
+    fi
+    check_equal "$name: threads: messages sent, and their bytes" "$(cat out)" "$(sums "threads.$name.trace" send)"
+    check_equal "$name: threads: ... and received" "$(cat out)" "$(sums "threads.$name.trace" receive)"
+    "$dpm" dump --json --matched --type send,receive "threads.$name.trace" | jq -s '
+        (map(select(.event == "SEND") | {key: "\(.stream) \(.sequence)", value: .bytes}) | from_entries) as $sent |
+        map(select(.event == "RECEIVE")) |
+        {count: length, right: map(select(.bytes as $bytes | (.edges | length) == 1 and
+            .edges[0].kind == "exact" and $sent["\(.edges[0].stream) \(.edges[0].sequence)"] == $bytes)) | length}' > edges
+    check "$name: threads: each receive leads to its send" jq -e '.count > 0 and .right == .count' edges
+}
+
 # try NAME: all with one MPI
 try() {
     name=$1
@@ -75,6 +98,7 @@ try() {
     check "$name: a receive that is not recorded ends in a BLOCK" grep -q "MPI_Recv, of which it spun" dumped
     check_equal "$name: ... of each rank but the sender" 2 "$(grep -c MPI_Recv dumped)"
     late "$name"
+    threads "$name"
     check_equal "$name: paths end" "$("$dpm" dump --json --type path "$name.trace" | jq -s length)" \
         "$("$dpm" dump --json --type destroypath "$name.trace" | jq -s length)"
 }
