@@ -64,6 +64,32 @@ threads() {
     check "$name: threads: each receive leads to its send" jq -e '.count > 0 and .right == .count' edges
 }
 
+# fortran NAME: its functions call those of C
+fortran() {
+    name=$1
+    if ! mpifort.$name -o "fortran.$name" fortran.f90 > out 2>&1; then
+        skip "$name: a program in Fortran" "there is no compiler for it"
+        return
+    fi
+    # shellcheck disable=SC2086
+    "$dpm" run --kinds mpi -o "fortran.$name.trace" -- $launch "./fortran.$name" > out 2> err || fail "$name: Fortran runs" "$(cat err)"
+    "$dpm" stats "fortran.$name.trace" > stats
+    check "$name: a program in Fortran: each receive leads to its send" grep -q "^Matched receives: 50 exact.$" stats
+}
+cat > fortran.f90 << 'END'
+program messages
+  use mpi
+  integer :: rank, error, i, word, status(MPI_STATUS_SIZE)
+  call MPI_Init(error)
+  call MPI_Comm_rank(MPI_COMM_WORLD, rank, error)
+  do i = 1, 50
+    if (rank == 0) call MPI_Send(word, 1, MPI_INTEGER, 1, 3, MPI_COMM_WORLD, error)
+    if (rank == 1) call MPI_Recv(word, 1, MPI_INTEGER, 0, 3, MPI_COMM_WORLD, status, error)
+  end do
+  call MPI_Finalize(error)
+end program
+END
+
 # try NAME: all with one MPI
 try() {
     name=$1
@@ -99,6 +125,7 @@ try() {
     check_equal "$name: ... of each rank but the sender" 2 "$(grep -c MPI_Recv dumped)"
     late "$name"
     threads "$name"
+    fortran "$name"
     check_equal "$name: paths end" "$("$dpm" dump --json --type path "$name.trace" | jq -s length)" \
         "$("$dpm" dump --json --type destroypath "$name.trace" | jq -s length)"
 }
