@@ -300,9 +300,21 @@ static const struct path *find_translated(const struct ptracemeter *meter,
     return found;
 }
 
+/* Whether this is the path of a receiver that has guessed its own address, from this sender. */
+static bool guessed_from(const struct path *path, const struct path_record *sender)
+{
+    const struct path_record *record = &path->record;
+
+    return path->guessed && record->remote_port == sender->local_port &&
+           record->local_port == sender->remote_port && record->network == sender->network &&
+           record->family == sender->family &&
+           (address_is_any(sender->local) ||
+            memcmp(record->remote, sender->local, sizeof(sender->local)) == 0);
+}
+
 /* A receiver may have been met before its sender: then its own address was guessed, and now turns out to be that of several
- * (multicast, broadcast). */
-static void correct_receivers(struct ptracemeter *meter, const struct path_record *facts)
+ * (multicast, broadcast). Where no route says what the sender's address is, its receivers know. */
+static void correct_receivers(struct ptracemeter *meter, struct path_record *facts)
 {
     for (uint32_t i = 0; i < meter->objects.used; i++) {
         struct object *other = pool_at(&meter->objects, i);
@@ -310,10 +322,10 @@ static void correct_receivers(struct ptracemeter *meter, const struct path_recor
             continue;
         for (struct path *path = other->paths; path != NULL; path = path->next) {
             struct path_record *record = &path->record;
-            if (!path->guessed || record->remote_port != facts->local_port ||
-                record->local_port != facts->remote_port || record->network != facts->network ||
-                record->family != facts->family || memcmp(record->remote, facts->local, 16) != 0 ||
-                memcmp(record->local, facts->remote, 16) == 0)
+            if (!guessed_from(path, facts))
+                continue;
+            memcpy(facts->local, record->remote, sizeof(facts->local));
+            if (memcmp(record->local, facts->remote, sizeof(record->local)) == 0)
                 continue;
             path->guessed = false;
             memcpy(record->local, facts->remote, sizeof(record->local));
