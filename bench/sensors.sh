@@ -96,12 +96,11 @@ versus() {
         own=$(measure "quiet $changes")
         off
         on bpftrace "$script"
-        other=$(measure "quiet $changes")
+        theirs=$(measure "quiet $changes")
         off_now
-        echo "$plain $own $other" | awk -v n="$changes" '{ print ($2 - $1) / n, ($3 - $1) / n, ($2 - $1) / ($3 - $1) }' >> "$work/hits"
+        echo "$plain $own $theirs" | awk -v n="$changes" '{ print ($2 - $1) / n, ($3 - $1) / n, ($2 - $1) / ($3 - $1) }' >> "$work/hits"
         round=$((round + 1))
     done
-    other=
     printf '%-44s  %9.0f  %12.0f  %12.2f\n' "$title" "$(cut -d ' ' -f 1 "$work/hits" | median)" \
         "$(cut -d ' ' -f 2 "$work/hits" | median)" "$(cut -d ' ' -f 3 "$work/hits" | median)"
 }
