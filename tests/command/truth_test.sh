@@ -11,10 +11,14 @@ cd "$scratch" || exit 1
 seed=${DPM_SEED:-$(($(date +%s) % 100000))}
 echo "# seed $seed (DPM_SEED repeats it)"
 
-# complete: nothing was lost, otherwise truth-compare checks no edge; and most edges were certain.
-complete() {
-    grep -Eq '^[0-9]+ records of .*; 0 lost;' compared &&
-        awk '/edges had to be exact/ { found = $1 >= 1000 } END { exit !found }' compared
+# nothing_lost: otherwise truth-compare checks no edge.
+nothing_lost() {
+    grep -Eq '^[0-9]+ records of .*; 0 lost;' compared
+}
+
+# many_exact: most edges were certain.
+many_exact() {
+    awk '/edges had to be exact/ { found = $1 >= 1000 } END { exit !found }' compared
 }
 
 # said STATUS: what dpm and the readers said, if it is not 0.
@@ -67,7 +71,8 @@ for run in $runs; do
     check_equal "the truth program ends in order, seed $((seed + run))" "0" "$status$(said $status)"
     check_compared "its log and the trace are equal, seed $((seed + run))"
     grep '^CPU time outside' compared >> precision
-    check "... no record is lost, and edges of paths without concurrent calls are exact" complete
+    check "... no record is lost" nothing_lost
+    check "... edges of paths without concurrent calls are exact" many_exact
 done
 precise "what was run" precision
 
@@ -100,7 +105,15 @@ for run in $runs; do
     check_equal "acquiring the truth program ends with it, $kinds, seed $((seed + run))" "0" "$acquired$(said $acquired)"
     check_equal "... and it ends in order" 0 $status
     check_compared "... the ends of their logs and the trace are equal" --acquired
-    check "... no record is lost, and edges of paths without concurrent calls are exact" complete
+    check "... no record is lost" nothing_lost
+    records=$(sed -n 's/^\([0-9]*\) records of .*/\1/p' compared)
+    before=$(sed -n 's/^\([0-9]*\) operations were done before the metering began$/\1/p' compared)
+    if [ "${records:-0}" -lt 6000 ] && [ "${before:-0}" -gt 30000 ]; then
+        skip "... edges of paths without concurrent calls are exact" \
+            "the program had done $before operations when the metering began, and did few more ($records records)"
+    else
+        check "... edges of paths without concurrent calls are exact" many_exact
+    fi
     grep '^CPU time outside' compared >> precision-acquired
     check "... of which there is some" grep -Eq '^[1-9][0-9]* records of [1-9]' compared
 done

@@ -147,9 +147,12 @@ check "a semaphore, or the end of a thread, is no lock" jq -e -s '[.[] | select(
     (.name == "futex" or .name == "join")) | .waited_on // "" | select(test("lock"))] == []' dump.json
 
 # The timer that ends the sleep of one interrupts the other, which computes.
-check_equal "a timer beside a computing process: no thread ends the sleep" 0 "$(jq -s '
+# On a busy machine it may wait for something else, too, that the other one has: a page of the program, read from disk.
+check_equal "a timer beside a computing process: no thread ends the sleep" '' "$(jq -c -s '
     (map(select(.event == "STREAM" and .name == "taking-turns")) | map(.stream)) as $parties
-    | [.[] | select(.event == "WAKEUP" and ([.stream, .woken] - $parties == []))] | length' dump.json)"
+    | map(select(.event == "BLOCK" and .name == "taking-turns" and (.system_call_name // "" | test("nanosleep")))) as $sleeps
+    | .[] | select(.event == "WAKEUP" and ([.stream, .woken] - $parties == [])) | . as $wakeup
+    | select(any($sleeps[]; .stream == $wakeup.woken and .time_ns >= $wakeup.time_ns and .time_ns - .duration_ns <= $wakeup.time_ns))' dump.json)"
 check_equal "... which has slept as often as it did" 20 "$(jq -s '[.[] | select(.event == "BLOCK" and .name == "taking-turns" and
     (.system_call_name // "" | test("nanosleep")))] | length' dump.json)"
 
