@@ -140,6 +140,16 @@ uint64_t process_started(pid_t pid)
     return start == NULL || *state == 'Z' || *state == 'X' ? 0 : strtoull(start, NULL, 10);
 }
 
+bool process_lives(pid_t pid)
+{
+    char stat[1024];
+
+    if (process_read(pid, "stat", stat, sizeof(stat)) == 0)
+        return false;
+    const char *state = process_stat_field(stat, 3), *threads = process_stat_field(stat, 20);
+    return threads != NULL && ((*state != 'Z' && *state != 'X') || strtoul(threads, NULL, 10) > 1);
+}
+
 bool process_program(pid_t pid, char *path, size_t size)
 {
     static const char deleted[] =

@@ -57,6 +57,9 @@ pid_t process_parent(pid_t pid);
 /* PROCESS_START; 0: the process has ended, though perhaps nobody has waited for it. */
 uint64_t process_started(pid_t pid);
 
+/* Whether one of its threads lives, perhaps not the first one: then it is a zombie in /proc, with several threads. */
+bool process_lives(pid_t pid);
+
 /* Writes the path of the program that the process executes, without the " (deleted)" of a replaced file. If it cannot
  * be read, returns false and the path is empty. */
 bool process_program(pid_t pid, char *path, size_t size);

@@ -263,19 +263,42 @@ static int leave_out(struct acquiring *acquiring)
     return result < 0 ? result : 0;
 }
 
+#define MOST_LOOKS 10
+
+/* Whether some of the choice has no process; `problem` says which. What was found may have ended before it was metered: another
+ * look finds its successors, or that there are none. */
+static int take_those_that_live(struct acquiring *acquiring, bool *ret_misses,
+                                struct problem *problem)
+{
+    int result = 0;
+
+    *ret_misses = false;
+    for (int look = 0; look < MOST_LOOKS && result == 0; look++) {
+        for (size_t i = 0; i < acquiring->choice->word_count; i++)
+            acquiring->choice->words[i].fits = false;
+        result = take_all(acquiring, acquiring->choice);
+        *ret_misses = result == 0 && !acquiring->all &&
+                      process_choice_misses(acquiring->choice, problem);
+        if (acquiring->all || acquiring->choice->word_count == 0 || *ret_misses ||
+            acquiring->refused > 0 || acquiring->meter->live(acquiring->meter) > 0)
+            break;
+    }
+    return result;
+}
+
 int acquiring_begin(struct acquiring *acquiring, struct meter_interface *meter,
                     struct meter_begun *ret_begun, struct problem *problem)
 {
+    bool misses;
+
     acquiring->meter = meter;
     acquiring->problem = problem;
     acquiring->last = clock_now(CLOCK_MONOTONIC);
-    int result = take_all(acquiring, acquiring->choice);
-
+    int result = take_those_that_live(acquiring, &misses, problem);
     if (result == 0)
         result = leave_out(acquiring);
     if (result < 0)
         return result;
-    bool misses = !acquiring->all && process_choice_misses(acquiring->choice, problem);
     if (meter->live(meter) == 0 && !(acquiring->waits && misses && acquiring->refused == 0))
         return misses ? -ESRCH : cannot_meter_any(acquiring, problem);
     if (misses && meter->live(meter) > 0)

@@ -288,8 +288,10 @@ static bool is_chosen(struct search *search, pid_t pid)
     read_traits(pid, &search->traits);
     for (size_t i = 0; i < search->choice->word_count; i++) {
         struct chosen_word *word = &search->choice->words[i];
-        if (word->by == CHOSEN_BY_NAME ? fits_name(search, word->text, pid)
-                                       : fits_cgroup(word, &search->traits))
+        bool fits = word->by == CHOSEN_BY_NAME ? fits_name(search, word->text, pid)
+                                               : fits_cgroup(word, &search->traits);
+        /* what has ended, and nobody has waited for, has still its name */
+        if (fits && process_lives(pid))
             chosen = word->fits = true;
     }
     return chosen;

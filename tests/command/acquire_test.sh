@@ -276,6 +276,18 @@ check_equal "what both send from then on is recorded, and received" "$early:10 $
         sort_by(split(":")[1] | tonumber) | join(" ")) + " \(.trace.matching.unmatched_receives) \(.trace.matching.unmatched_sends)"')"
 check_equal "... each once" 1 "$(grep -c 'metering one more' err)"
 
+cp /bin/true "ended-$$"
+mkfifo ending
+python3 -c "import os, sys; os.posix_spawn('ended-$$', ['ended-$$'], {}); sys.stdin.read()" < ending &
+exec 4> ending
+has_ended() {
+    [ "$(pgrep -x -r Z "ended-$$" | wc -l)" = 1 ]
+}
+wait_for 30 has_ended
+check_equal "... nor is one that has ended, while its parent has not waited for it" "1 dpm: no process is named ended-$$" \
+    "$("$dpm" acquire -o none --name "ended-$$" 2> err; echo "$? $(cat err)")"
+exec 4>&-
+
 # ---- the end of a recording is the same moment for all hooks ----
 
 # Two processes pass one message back and forth: every sent message is received, except the one in flight. A game of each

@@ -11,13 +11,15 @@ need_programs tmux jq bpftool curl
 cd "$scratch" || exit 1
 mkfifo lines
 
-sh -c 'while :; do "$0" 1000000 64; done' "$1/tests/programs/load" > /dev/null 2>&1 &
+name=l$$ # other tests run programs called load
+cp "$1/tests/programs/load" $name
+sh -c 'while :; do "$0" 1000000 64; done' ./$name > /dev/null 2>&1 &
 load=$!
 service='' recorder='' long=''
 trap 'kill $load $service $recorder $long 2> /dev/null; pane_end; rm -rf "$scratch"' EXIT
 
-pane 80 24 "$dpm" top --name load
-check "processes that run are shown" shows '^load\[[0-9]*\] '
+pane 80 24 "$dpm" top --name $name
+check "processes that run are shown" shows "^$name\[[0-9]*\] "
 check "... what they do, and what DPM costs" shows '^DPM itself: [0-9.]*% of a CPU'
 programs_of "$pane_process" > programs
 types q
@@ -25,23 +27,24 @@ check "q ends it" wait_for 30 is_dead
 check "... and nothing stays in the kernel" wait_for 30 are_freed programs
 pane_end
 
-pane 80 24 "$dpm" top --name load
-check "again" shows '^load\[[0-9]*\] '
+pane 80 24 "$dpm" top --name $name
+check "again" shows "^$name\[[0-9]*\] "
 programs_of "$pane_process" > programs
 kill -9 "$pane_server"
 check "a terminal that is killed ends it" wait_for 30 has_gone "$pane_process"
 check "... and nothing stays in the kernel" wait_for 30 are_freed programs
 
-pane 80 24 "$dpm" top --name load
-check "and again" shows '^load\[[0-9]*\] '
+pane 80 24 "$dpm" top --name $name
+check "and again" shows "^$name\[[0-9]*\] "
 programs_of "$pane_process" > programs
 kill -9 "$pane_process"
 check "kill -9 of itself: nothing stays in the kernel, either" wait_for 30 are_freed programs
 pane_end
 
-"$dpm" top -n 2 --interval 300ms --name load > text 2> err
-check_equal "without a terminal" 0 $?
-check "... it prints what they do" grep -q '^load\[' text
+"$dpm" top -n 2 --interval 300ms --name $name > text 2> err
+status=$?
+check_equal "without a terminal" 0 "$status$([ $status = 0 ] || cat err)"
+check "... it prints what they do" grep -q "^$name\[" text
 
 # ---- lines of JSON ----
 
@@ -49,7 +52,7 @@ has_lines() {
     [ "$(wc -l < json)" -ge 3 ]
 }
 : > json
-"$dpm" acquire --name load --store none --interval 300ms --json > json 2> err &
+"$dpm" acquire --name $name --store none --interval 300ms --json > json 2> err &
 acquire=$!
 wait_for 30 has_lines
 kill -INT $acquire
@@ -66,7 +69,7 @@ check "... the report is on standard error" grep -q '^Processes' err
 # shellcheck disable=SC2217 # it only holds the pipe open
 sleep 1000 < lines &
 reader=$!
-"$dpm" acquire --name load --store none --duration 1s --interval 10ms --json > lines 2> err
+"$dpm" acquire --name $name --store none --duration 1s --interval 10ms --json > lines 2> err
 check_equal "a reader that reads nothing: the recording ends in time" 0 $?
 kill $reader
 wait $reader 2> wait.err # or what it has not read stays in the pipe
@@ -93,12 +96,12 @@ check_equal "... a signal ends it in order" 0 $?
 
 # ---- metrics ----
 
-"$dpm" live --port 0 --name load 2> live.err &
+"$dpm" live --port 0 --name $name 2> live.err &
 live=$!
-check "dpm live says where it serves" wait_for 60 grep -q '^dpm: metrics of load: http://127.0.0.1:[0-9]*/metrics$' live.err
-url=$(sed -n 's/^dpm: metrics of load: //p' live.err)
+check "dpm live says where it serves" wait_for 60 grep -q "^dpm: metrics of $name: http://127.0.0.1:[0-9]*/metrics\$" live.err
+url=$(sed -n "s/^dpm: metrics of $name: //p" live.err)
 has_metrics() {
-    curl -sf "$url" > metrics && grep -q '^dpm_program_sent_messages_total{program="load",machine="[^"]*"} [1-9]' metrics
+    curl -sf "$url" > metrics && grep -q "^dpm_program_sent_messages_total{program=\"$name\",machine=\"[^\"]*\"} [1-9]" metrics
 }
 check "... metrics of what runs" wait_for 60 has_metrics
 programs_of $live > programs
@@ -109,7 +112,7 @@ check "... and nothing stays in the kernel" wait_for 30 are_freed programs
 
 # ---- metrics of a recording, whose recorder stops for a while ----
 
-timeout 600 sh -c 'while :; do "$0" 1000000000 64; done' "$1/tests/programs/load" > /dev/null 2>&1 & # each ends after a minute
+timeout 600 sh -c 'while :; do "$0" 1000000000 64; done' ./$name > /dev/null 2>&1 & # each ends after a minute
 long=$!
 "$dpm" acquire --descendants -p $long -o load.trace > /dev/null 2>&1 &
 recorder=$!
