@@ -30,7 +30,9 @@ struct steering {
     uint64_t duration; /* ns; 0: until a signal */
     const char *trace; /* that gets what was metered, and the decisions; NULL: none ... */
     uint64_t max_size; /* ... bytes, at most */
-    bool unstored;     /* a decision: there was no memory for it */
+    struct trace_writer *decisions; /* with a session: that trace, of decisions alone */
+    int unstored;                   /* a decision could not be stored: the error, and ... */
+    struct problem why;
     struct steer_tally tally;
     uint64_t began;  /* CLOCK_MONOTONIC; 0: not yet */
     uint64_t silent; /* a bit for each machine that was said to be silent */
@@ -58,6 +60,16 @@ static int act(void *context, const struct steer_act *act_, const struct steer_s
                            &steering->members, act_, to, problem);
 }
 
+static int store_decision(struct steering *steering, const struct record_header *record)
+{
+    if (steering->decisions == NULL)
+        return live_feed_add(&steering->feed, record) < 0
+                   ? problem_set(&steering->why, -ENOMEM, "out of memory for a decision's record")
+                   : 0;
+    int result = trace_writer_append(steering->decisions, record, &steering->why);
+    return result < 0 ? result : trace_writer_flush(steering->decisions, &steering->why);
+}
+
 static void decided(void *context, const struct steer_decision *decision)
 {
     struct steering *steering = context;
@@ -65,7 +77,8 @@ static void decided(void *context, const struct steer_decision *decision)
 
     steer_record(steering->policy, &steering->machine, decision, &record);
     steering->tally.decided[decision->outcome]++;
-    steering->unstored |= live_feed_add(&steering->feed, &record.header) < 0;
+    if (steering->unstored == 0)
+        steering->unstored = store_decision(steering, &record.header);
     steer_print(steering->policy, &steering->machine, decision, steering->json, stdout);
 }
 
@@ -168,8 +181,8 @@ static int take_slice(struct steering *steering, struct problem *problem)
         result = steer_hands_tend(steering->journal, steering->policy, &steering->members, problem);
     if (result == 0)
         result = steer_add(steering->steer, &slice, problem);
-    if (result == 0 && steering->unstored)
-        result = problem_set(problem, -ENOMEM, "out of memory for a decision's record");
+    if (result == 0 && steering->unstored < 0)
+        result = problem_set(problem, steering->unstored, "%s", steering->why.text);
     return result < 0 ? result : command_flush_output(problem);
 }
 
@@ -212,6 +225,28 @@ static void say_line(const char *line, void *context)
     command_say("%s", line);
 }
 
+/* What a session records is stored by its filters. */
+static int open_decisions(struct steering *steering, struct problem *problem)
+{
+    struct machine_record machine;
+
+    if (steering->trace == NULL)
+        return 0;
+    machine_describe(&machine);
+    return trace_writer_new(steering->trace, &machine, steering->max_size, &steering->decisions,
+                            problem);
+}
+
+static int close_decisions(struct steering *steering, struct problem *problem)
+{
+    int result = steering->decisions == NULL
+                     ? 0
+                     : trace_writer_close(steering->decisions, END_COMPLETE, problem);
+
+    steering->decisions = NULL;
+    return result;
+}
+
 static int open_feed(struct steering *steering, struct problem *problem)
 {
     struct live_feed_options options = {.interval = SLICE,
@@ -224,7 +259,8 @@ static int open_feed(struct steering *steering, struct problem *problem)
 
     if (steering->session != NULL) {
         live_operand_feed(&steering->operand, &options);
-        return live_feed_open(&steering->feed, &options, problem);
+        result = open_decisions(steering, problem);
+        return result < 0 ? result : live_feed_open(&steering->feed, &options, problem);
     }
     result = steer_members_choose(steering->policy, &steering->choice, problem);
     options.acquiring = (struct acquiring){
@@ -279,12 +315,14 @@ static void print_loop(struct steering *steering)
 static int end(struct steering *steering, int result, struct problem *problem)
 {
     char text[RESTORED_SIZE];
-    struct problem why = {""};
+    struct problem why = {""}, not_closed = {""};
     struct steer_restored restored = {0};
 
     int restoring = steer_journal_end(steering->journal, &restored, &why); /* first of all */
     if (steering->feed.history != NULL || steering->feed.recording.options != NULL)
         live_feed_close(&steering->feed);
+    if (close_decisions(steering, &not_closed) < 0 && result >= 0)
+        result = problem_set(problem, -EIO, "%s", not_closed.text);
     if (is_any(&restored))
         command_say("restored %s", changes(&restored, text));
     if (steering->began != 0 && !steering->json)
@@ -413,8 +451,6 @@ static int command_steer(int argc, char **argv)
     if (argc - optind != 1)
         return command_usage_error("steer", "name one file with a policy");
     steering.file = argv[optind];
-    if (steering.session != NULL && steering.trace != NULL)
-        return command_usage_error("steer", "-o: what a session records is stored by its filters");
     if (steering.session != NULL) {
         char *operands[] = {(char *)steering.session, NULL};
         status = live_operand_done("steer", 1, operands, 0, &steering.operand);

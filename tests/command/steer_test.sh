@@ -227,9 +227,9 @@ refused "a process by its pid in a session" 1 "by-pid:2: group app: in a session
 sed 's/^workers.*/cpus of app/' policy > own
 refused "CPUs of other machines" 1 "own:4: in a session, acts are those that a command does" --session traces own
 refused "a session that is not there" 1 "nowhere: there is no such trace, folder, session or job" --session nowhere policy
-refused "-o with a session" 2 "what a session records is stored by its filters" --session traces -o x policy
+refused "-o of a trace that exists" 1 "traces/one: cannot be created: File exists" --session traces -o traces/one remote
 : > workers
-"$dpm" steer --session traces --json remote > decisions 2> err &
+"$dpm" steer --session traces --json -o decided remote > decisions 2> err &
 steer=$!
 shares() { grep -q '^[6-9][0-9] [0-9]*$' workers; }
 check "with --session, what others record is steered" wait_for 120 shares
@@ -241,4 +241,9 @@ kill $recording
 check "... which ends with the recording" wait_for 60 has_ended $steer
 check_equal "... and restores" "50 50" "$(tail -n 1 workers)"
 wait $recording
+"$dpm" stats --by decision --json traces/one decided > stats.json 2> stats.err
+check_equal "... and -o has the decisions" "$(jq -c '[.decision, .number, .act, .from, .to, .reason]' decisions)" \
+    "$(jq -c '.decisions[] | [.decision, .number, .act, .from, .to, .reason]' stats.json)"
+"$dpm" report traces/one decided > report 2> report.err
+check "... which a report has, beside what was recorded" grep -q "^[0-9.]* *[mu]*s try  *shares of app slow" report
 finish
