@@ -313,6 +313,14 @@ static pid_t start_ending(void)
     return pid;
 }
 
+/* It is not reaped. */
+static void await_zombie(pid_t pid)
+{
+    siginfo_t info;
+
+    assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
+}
+
 static void test_a_status_is_that_of_all_threads(void **state)
 {
     int ends[2], status = 0;
@@ -326,8 +334,12 @@ static void test_a_status_is_that_of_all_threads(void **state)
         usleep(1000);
     assert_false(process_has_ended(pid, &status));
     assert_false(process_await_end(pid, 20, &status));
+    assert_true(process_lives(pid));
     assert_int_equal(write(ends[1], "", 1), 1);
+    await_zombie(pid);
+    assert_false(process_lives(pid));
     assert_true(process_await_end(pid, -1, &status));
+    assert_false(process_lives(pid));
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 4);
     assert_false(process_await_end(pid, -1, &status));       /* reaped */
     assert_false(process_await_end(getppid(), -1, &status)); /* no child of ours */
