@@ -6,15 +6,10 @@
  * JSON has the columns in the order of these tables. CSV columns never move: append new ones to the list.
  */
 #include "show/statistics/results.h"
-#include "analysis/statistics/statistics_figures.h"
 
-#include "show/statistics/statistics_face.h"
-#include "show/text/matching_face.h"
+#include "show/statistics/result_values.h"
 
-#include <inttypes.h>
-#include <math.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <string.h>
 
 #define FIELD(type, member)                                                                        \
@@ -33,605 +28,6 @@
 #define DECISION(member)  FIELD(communication_decision, record.member)
 #define ALL(member)       FIELD(communication, member)
 #define FAILURE(member)   FIELD(communication_failure, member)
-
-/* ---- computed values ---- */
-
-static void set_text(struct result_value *value, const char *text, size_t size)
-{
-    value->known = text != NULL;
-    value->text = text;
-    value->size = size;
-}
-
-static void own_index(const struct communication *all, const void *row, struct result_value *value)
-{
-    value->amount = (uint64_t)((const struct communication_process *)row - all->processes);
-}
-
-static void machine_of(const struct communication *all, const void *row, struct result_value *value)
-{
-    const struct communication_process *process = row;
-
-    set_text(value, all->machines[process->machine].name, MACHINE_TEXT_SIZE - 1);
-}
-
-static void shared_name(const struct communication *all, const void *row,
-                        struct result_value *value)
-{
-    const struct communication_process *process = row;
-
-    (void)all;
-    if (process->group != NULL)
-        set_text(value, process->group, NAME_SIZE);
-    else
-        set_text(value, process->name, STREAM_NAME_SIZE);
-}
-
-/* If several processes share the row, the first one's name. */
-static void own_name(const struct communication *all, const void *row, struct result_value *value)
-{
-    const struct communication_process *process = row;
-
-    if (all->by != BY_PROCESS)
-        shared_name(all, row, value);
-    else
-        set_text(value, process->name, STREAM_NAME_SIZE);
-}
-
-static void name_for_people(const struct communication *all, const void *row,
-                            struct result_value *value)
-{
-    const struct communication_process *process = row;
-
-    shared_name(all, row, value);
-    if (process->group == NULL && process->pid == 0) {
-        set_text(value, "unknown", NAME_SIZE);
-    } else if (process->group == NULL && process->named_alike) {
-        process_label(process->name, process->command, value->made);
-        set_text(value, value->made, PROCESS_LABEL_SIZE);
-    }
-}
-
-static void container_of(const struct communication *all, const void *row,
-                         struct result_value *value)
-{
-    const struct communication_process *process = row;
-
-    (void)all;
-    if (process->cgroup_name != NULL)
-        container_name(process->cgroup_name, value->made);
-    set_text(value, process->cgroup_name == NULL ? NULL : value->made, CONTAINER_SIZE);
-}
-
-/* The group's name, else its number; not known if the process's identity was lost. */
-static void group_name(const struct communication_process *process, enum communication_by by,
-                       struct result_value *value)
-{
-    communication_group_name(process, by, value->made);
-    set_text(value, process->pid == 0 ? NULL : value->made, NAME_SIZE);
-}
-
-/* The command line, if the name does not tell the process from others. */
-static void is_named_alike(const struct communication *all, const void *row,
-                           struct result_value *value)
-{
-    const struct communication_process *process = row;
-
-    value->amount = process->named_alike && all->by == BY_PROCESS;
-}
-
-/* Not of groups, whose processes have several. */
-static void own_command(const struct communication *all, const void *row,
-                        struct result_value *value)
-{
-    const struct communication_process *process = row;
-
-    set_text(value, all->by == BY_PROCESS ? process->command : NULL, SIZE_MAX);
-    value->known = value->known && process->command[0] != '\0';
-}
-
-static void user_for_people(const struct communication *all, const void *row,
-                            struct result_value *value)
-{
-    (void)all;
-    group_name(row, BY_USER, value);
-}
-
-static void container_for_people(const struct communication *all, const void *row,
-                                 struct result_value *value)
-{
-    (void)all;
-    group_name(row, BY_CONTAINER, value);
-}
-
-static void failed_calls(const struct communication *all, const void *row,
-                         struct result_value *value)
-{
-    const struct communication_process *process = row;
-
-    (void)all;
-    value->amount = process->failed_sends + process->failed_receives;
-}
-
-static void where(const struct communication *all, const void *row, struct result_value *value)
-{
-    const struct communication_pair *pair = row;
-
-    (void)all;
-    if (pair->local)
-        set_text(value, pair->shared ? "local, shared" : "local", NAME_SIZE);
-    else
-        set_text(value, pair->shared ? "remote, shared" : "remote", NAME_SIZE);
-}
-
-static void late(const struct communication *all, const void *row, struct result_value *value)
-{
-    bool of_sender = sender_is_late(row);
-    bool nobody = of_sender ? receiver_is_idle(all, row) : pair_is_to_itself(row);
-
-    if (pair_waited(row) > 0 && !nobody)
-        set_text(value, of_sender ? "the sender" : "the receiver", NAME_SIZE);
-    else
-        value->known = false;
-}
-
-static void kind_of(const struct communication *all, const void *row, struct result_value *value)
-{
-    const struct communication_path *path = row;
-
-    (void)all;
-    set_text(value, path_kind_name(path->kind), NAME_SIZE);
-}
-
-/* To the last byte. The client's request latency includes service time and network. If the client is unmonitored, take the server's. */
-static void latency(const struct communication *all, const void *row, struct result_value *value)
-{
-    const struct histogram *of = ((const struct communication_path *)row)->times.of;
-
-    (void)all;
-    value->object =
-        &of[histogram_bars(&of[TIME_REQUEST_WHOLE]) > 0 ? TIME_REQUEST_WHOLE : TIME_RESPONSE_WHOLE];
-}
-
-static void user_of_file(const struct communication *all, const void *row,
-                         struct result_value *value)
-{
-    const struct communication_file *file = row;
-    char text[PROCESS_TEXT_SIZE];
-
-    if (file->process == NO_PROCESS)
-        return;
-    process_text(all, file->process, text);
-    snprintf(value->made, sizeof(value->made), "%.*s", NAME_SIZE - 1, text);
-    set_text(value, value->made, NAME_SIZE);
-}
-
-/* The two processes of an input, in CSV. */
-static void party_of_input(const struct communication *all, uint32_t process,
-                           struct result_value *value)
-{
-    char text[PROCESS_TEXT_SIZE];
-
-    if (process == NO_PROCESS)
-        return;
-    process_text(all, process, text);
-    snprintf(value->made, sizeof(value->made), "%.*s", NAME_SIZE - 1, text);
-    set_text(value, value->made, NAME_SIZE);
-}
-
-static void writer_of_input(const struct communication *all, const void *row,
-                            struct result_value *value)
-{
-    party_of_input(all, ((const struct communication_input *)row)->from, value);
-}
-
-static void reader_of_input(const struct communication *all, const void *row,
-                            struct result_value *value)
-{
-    party_of_input(all, ((const struct communication_input *)row)->to, value);
-}
-
-static void interval_begin(const struct communication *all, const void *row,
-                           struct result_value *value)
-{
-    value->amount = (uint64_t)((const struct traffic *)row - all->intervals) * all->interval;
-}
-
-/* Unknown if no messages relate the machine's clock to the first one's. */
-static void clock_is_known(const struct communication *all, const void *row,
-                           struct result_value *value)
-{
-    (void)all;
-    value->known = ((const struct communication_machine *)row)->clock_error != UINT64_MAX;
-}
-
-/* Known only if all messages were recorded. */
-static void unused_is_known(const struct communication *all, const void *row,
-                            struct result_value *value)
-{
-    (void)row;
-    value->known = knows_unused(all);
-}
-
-static void ended_is_known(const struct communication *all, const void *row,
-                           struct result_value *value)
-{
-    (void)row;
-    value->known = knows_ended(all);
-}
-
-static void process_queue_is_known(const struct communication *all, const void *row,
-                                   struct result_value *value)
-{
-    (void)all;
-    value->known = !((const struct communication_process *)row)->queue.unknown;
-}
-
-static void path_queue_is_known(const struct communication *all, const void *row,
-                                struct result_value *value)
-{
-    (void)all;
-    value->known = !((const struct communication_path *)row)->queue.unknown;
-}
-
-static void by_name(const struct communication *all, const void *row, struct result_value *value)
-{
-    (void)row;
-    set_text(value, communication_by_name(all->by), NAME_SIZE);
-}
-
-/* With ticks of 10 ms, shares of less mean little. */
-#define LOAD_LEAST 500000000u /* ns */
-
-static void long_enough(const struct communication *all, const void *row,
-                        struct result_value *value)
-{
-    (void)all;
-    value->amount = ((const struct communication_machine *)row)->load.elapsed >= LOAD_LEAST;
-}
-
-static void cgroup_machine(const struct communication *all, const void *row,
-                           struct result_value *value)
-{
-    const struct communication_cgroup *cgroup = row;
-
-    set_text(value, all->machines[cgroup->machine].name, MACHINE_TEXT_SIZE - 1);
-}
-
-static void cgroup_name(const struct communication *all, const void *row,
-                        struct result_value *value)
-{
-    const struct communication_cgroup *cgroup = row;
-
-    (void)all;
-    snprintf(value->made, sizeof(value->made), "cgroup %" PRIu64, cgroup->number);
-    set_text(value, cgroup->name != NULL ? cgroup->name : value->made, NAME_SIZE);
-}
-
-static const struct decision_record *decision_of(const void *row)
-{
-    return &((const struct communication_decision *)row)->record;
-}
-
-static void decision_machine(const struct communication *all, const void *row,
-                             struct result_value *value)
-{
-    const struct communication_decision *decision = row;
-
-    set_text(value, all->machines[decision->machine].name, MACHINE_TEXT_SIZE - 1);
-}
-
-static void decision_word(const struct communication *all, const void *row,
-                          struct result_value *value)
-{
-    (void)all;
-    set_text(value, decision_name(decision_of(row)->outcome), SIZE_MAX);
-}
-
-static void decision_unit(const struct communication *all, const void *row,
-                          struct result_value *value)
-{
-    (void)all;
-    set_text(value, decision_of(row)->flags & DECISION_IS_TIME ? "ns" : "per_second", SIZE_MAX);
-}
-
-static void goal_value(uint64_t goal, const void *row, struct result_value *value)
-{
-    bool is_time = decision_of(row)->flags & DECISION_IS_TIME;
-
-    value->json = goal == NOT_KNOWN ? json_null() : json_real((double)goal / (is_time ? 1 : 1000));
-}
-
-static void goal_before(const struct communication *all, const void *row,
-                        struct result_value *value)
-{
-    (void)all;
-    goal_value(decision_of(row)->before, row, value);
-}
-
-static void goal_after(const struct communication *all, const void *row, struct result_value *value)
-{
-    (void)all;
-    goal_value(decision_of(row)->after, row, value);
-}
-
-static void goal_text(uint64_t goal, const void *row, struct result_value *value)
-{
-    show_goal(goal, decision_of(row)->flags, value->made);
-    set_text(value, goal == NOT_KNOWN ? NULL : value->made, UNIT_SIZE);
-}
-
-static void goal_before_text(const struct communication *all, const void *row,
-                             struct result_value *value)
-{
-    (void)all;
-    goal_text(decision_of(row)->before, row, value);
-}
-
-static void goal_after_text(const struct communication *all, const void *row,
-                            struct result_value *value)
-{
-    (void)all;
-    goal_text(decision_of(row)->after, row, value);
-}
-
-/* In thousandths; NAN: not known. */
-static double gain_value(uint32_t thousandths)
-{
-    return thousandths == DECISION_NOT_KNOWN ? NAN : thousandths;
-}
-
-static json_t *gain_json(double thousandths)
-{
-    return isnan(thousandths) ? json_null() : json_real(thousandths / 1000);
-}
-
-static void gain_text(double thousandths, struct result_value *value)
-{
-    show_gain(thousandths, value->made);
-    set_text(value, isnan(thousandths) ? NULL : value->made, UNIT_SIZE);
-}
-
-static void predicted(const struct communication *all, const void *row, struct result_value *value)
-{
-    (void)all;
-    value->json = gain_json(gain_value(decision_of(row)->predicted));
-}
-
-static void predicted_text(const struct communication *all, const void *row,
-                           struct result_value *value)
-{
-    (void)all;
-    gain_text(gain_value(decision_of(row)->predicted), value);
-}
-
-static void measured(const struct communication *all, const void *row, struct result_value *value)
-{
-    (void)all;
-    value->json = gain_json(decision_gain(decision_of(row)));
-}
-
-static void measured_text(const struct communication *all, const void *row,
-                          struct result_value *value)
-{
-    (void)all;
-    gain_text(decision_gain(decision_of(row)), value);
-}
-
-static void noise(const struct communication *all, const void *row, struct result_value *value)
-{
-    (void)all;
-    value->json = gain_json(gain_value(decision_of(row)->noise));
-}
-
-static void noise_text(const struct communication *all, const void *row, struct result_value *value)
-{
-    (void)all;
-    double noise = gain_value(decision_of(row)->noise);
-
-    show_noise(noise, value->made);
-    set_text(value, isnan(noise) ? NULL : value->made, UNIT_SIZE);
-}
-
-/* Only if it has a limit. */
-static void limit_is_there(const struct communication *all, const void *row,
-                           struct result_value *value)
-{
-    const struct communication_cgroup *cgroup = row;
-
-    (void)all;
-    value->known = value->known && cgroup->quota != 0 && cgroup->quota != NOT_KNOWN;
-}
-
-/* Rates and queues of a process are over its life (thesis, 5.2.2); of a pair, over that of its sender. */
-static void over_life(struct result_value *value, uint64_t life)
-{
-    value->whole = life;
-    value->known = life > 0;
-}
-
-static void over_process_life(const struct communication *all, const void *row,
-                              struct result_value *value)
-{
-    (void)all;
-    over_life(value, process_life(row));
-}
-
-static void over_pair_life(const struct communication *all, const void *row,
-                           struct result_value *value)
-{
-    over_life(value, pair_life(all, row));
-}
-
-static void life_of(const struct communication *all, const void *row, struct result_value *value)
-{
-    (void)all;
-    value->amount = process_life(row);
-}
-
-/* Only what chosen processes sent is part of all that was sent. */
-static void part_of_all(const struct communication *all, const void *row,
-                        struct result_value *value)
-{
-    const struct party *from = &((const struct communication_pair *)row)->from;
-
-    value->known = from->count > 0;
-    for (uint32_t i = 0; i < from->count; i++)
-        value->known = value->known && !all->processes[from->processes[i]].aside;
-}
-
-/* ---- values for JSON only ---- */
-
-static json_t *process_list(const void *context, size_t index)
-{
-    const struct party *party = context;
-
-    return json_count((uint64_t)party->processes[index] + 1);
-}
-
-/* [[1], [2, 3]]: processes at the local end and at the remote end. */
-static void ends(const struct communication *all, const void *row, struct result_value *value)
-{
-    const struct party *parties = ((const struct communication_path *)row)->ends;
-
-    (void)all;
-    value->json = json_pack("[o, o]", json_array_of(&parties[0], parties[0].count, process_list),
-                            json_array_of(&parties[1], parties[1].count, process_list));
-}
-
-static json_t *machine_in_list(const void *context, size_t index)
-{
-    const struct communication *all = context;
-
-    return json_text(all->machines[index].name, MACHINE_TEXT_SIZE - 1);
-}
-
-static void machines(const struct communication *all, const void *row, struct result_value *value)
-{
-    (void)row;
-    value->json = json_array_of(all, all->machine_count, machine_in_list);
-}
-
-static json_t *clock_in_list(const void *context, size_t index)
-{
-    const struct communication *all = context;
-
-    return result_json(&result_kinds[RESULTS_MACHINES], all, &all->machines[index], false);
-}
-
-static void clocks(const struct communication *all, const void *row, struct result_value *value)
-{
-    (void)row;
-    value->json = json_array_of(all, all->matched ? all->machine_count : 0, clock_in_list);
-}
-
-/* Appends a name. Consumes the array and returns it; NULL: out of memory. */
-static json_t *with_name(json_t *names, const char *name)
-{
-    if (json_array_append_new(names, json_string(name)) == 0)
-        return names;
-    json_decref(names);
-    return NULL;
-}
-
-static json_t *kind_names(uint32_t kinds)
-{
-    json_t *names = json_array();
-    const char *name;
-    uint32_t kind;
-
-    for (size_t i = 0; (name = meter_kind(i, &kind)) != NULL; i++)
-        if (kinds & kind)
-            names = with_name(names, name);
-    return names;
-}
-
-static void kinds_left_out(const struct communication *all, const void *row,
-                           struct result_value *value)
-{
-    (void)row;
-    value->json = kind_names(all->kinds_left_out);
-}
-
-static void kinds_partly(const struct communication *all, const void *row,
-                         struct result_value *value)
-{
-    (void)row;
-    value->json = kind_names(all->kinds_partly);
-}
-
-/* [{"memory": "/dev/zero (deleted)", "objects": 1, "processes": [1, 2]}] */
-static void shared_memory(const struct communication *all, const void *row,
-                          struct result_value *value)
-{
-    (void)row;
-    value->json = json_array();
-    for (size_t i = 0; i < all->shared_count; i++) {
-        const struct communication_shared *shared = &all->shared[i];
-        char name[NAME_SIZE * 4];
-        json_t *processes = json_array();
-        for (uint32_t j = 0; j < shared->count; j++)
-            json_array_append_new(processes, json_count(shared->processes[j] + 1ULL));
-        show_text(shared->name, strlen(shared->name) < NAME_SIZE ? strlen(shared->name) : NAME_SIZE,
-                  name);
-        json_array_append_new(value->json,
-                              json_pack("{s:s, s:I, s:o}", "memory", name, "objects",
-                                        (json_int_t)shared->objects, "processes", processes));
-    }
-}
-
-static void sockets_not_metered(const struct communication *all, const void *row,
-                                struct result_value *value)
-{
-    char name[UNMETERED_TEXT_SIZE];
-
-    (void)row;
-    value->json = json_array();
-    for (unsigned kind = 1; kind < UNMETERED_END; kind++) {
-        unmetered_text(all->unmetered & 1u << kind, name);
-        if (name[0] != '\0')
-            value->json = with_name(value->json, name);
-    }
-}
-
-static void memory_copied(const struct communication *all, const void *row,
-                          struct result_value *value)
-{
-    (void)row;
-    value->json = json_boolean(all->unmetered >> UNMETERED_PROCESS_VM & 1);
-}
-
-static void events_left_out(const struct communication *all, const void *row,
-                            struct result_value *value)
-{
-    (void)row;
-    value->json = json_array();
-    for (unsigned id = 0; id < EVENT_ID_END; id++)
-        if ((all->flags_left_out & EVENT_FLAG(id)) != 0)
-            value->json = with_name(value->json, event_type(id)->name);
-}
-
-static void events_partly(const struct communication *all, const void *row,
-                          struct result_value *value)
-{
-    (void)row;
-    value->json = json_array();
-    for (unsigned id = 0; id < EVENT_ID_END; id++)
-        if ((all->flags_partly & EVENT_FLAG(id)) != 0)
-            value->json = with_name(value->json, event_type(id)->name);
-}
-
-static void own_cost(const struct communication *all, const void *row, struct result_value *value)
-{
-    (void)row;
-    value->json = own_cost_json(&all->matching.own_cost);
-}
-
-static void matching(const struct communication *all, const void *row, struct result_value *value)
-{
-    (void)row;
-    value->json = all->matched ? matching_json(&all->matching) : json_null();
-}
 
 /* ---- columns that several kinds of rows share ---- */
 
@@ -737,23 +133,6 @@ static void matching(const struct communication *all, const void *row, struct re
         "delivery_ns", "DELIVERY LATENCY", RESULT_TIMES, OF(times.of[TIME_DELIVERY]), .rank = 4    \
     }
 
-/* No more than what elapsed: of groups the covered times of several pairs are added up. */
-static void at_most_duration(const struct communication *all, const void *row,
-                             struct result_value *value)
-{
-    (void)row;
-    value->amount = value->amount < all->duration ? value->amount : all->duration;
-}
-
-static void failing_time(const struct communication *all, const void *row,
-                         struct result_value *value)
-{
-    const struct communication_failure *failure = row;
-
-    (void)all;
-    value->amount = covered_time(&failure->covered);
-}
-
 /* ---- the columns ---- */
 
 static const struct result_column of_recording[] = {
@@ -766,53 +145,55 @@ static const struct result_column of_recording[] = {
     {"duplicates", NULL, RESULT_COUNT, ALL(duplicates)},
     {"unseen_bytes", NULL, RESULT_BYTES, ALL(unseen_bytes)},
     {"unseen_sent_bytes", NULL, RESULT_BYTES, ALL(unseen_sent_bytes)},
-    {"not_metered", NULL, RESULT_JSON, .get = kinds_left_out},
-    {"metered_partly", NULL, RESULT_JSON, .get = kinds_partly},
-    {"sockets_not_metered", NULL, RESULT_JSON, .get = sockets_not_metered},
-    {"memory_copied", NULL, RESULT_JSON, .get = memory_copied},
-    {"shared_memory", NULL, RESULT_JSON, .get = shared_memory},
-    {"events_not_metered", NULL, RESULT_JSON, .get = events_left_out},
-    {"events_metered_partly", NULL, RESULT_JSON, .get = events_partly},
+    {"not_metered", NULL, RESULT_JSON, .get = value_kinds_left_out},
+    {"metered_partly", NULL, RESULT_JSON, .get = value_kinds_partly},
+    {"sockets_not_metered", NULL, RESULT_JSON, .get = value_sockets_not_metered},
+    {"memory_copied", NULL, RESULT_JSON, .get = value_memory_copied},
+    {"shared_memory", NULL, RESULT_JSON, .get = value_shared_memory},
+    {"events_not_metered", NULL, RESULT_JSON, .get = value_events_left_out},
+    {"events_metered_partly", NULL, RESULT_JSON, .get = value_events_partly},
     {"traces_of_ptrace", NULL, RESULT_COUNT, ALL(traces_of_ptrace)},
     {"duration_ns", NULL, RESULT_NS, ALL(duration)},
     {"complete", NULL, RESULT_BOOL, ALL(complete)},
-    {"by", NULL, RESULT_TEXT, .get = by_name},
-    {"machines", NULL, RESULT_JSON, .get = machines},
-    {"clocks", NULL, RESULT_JSON, .get = clocks},
+    {"by", NULL, RESULT_TEXT, .get = value_by_name},
+    {"machines", NULL, RESULT_JSON, .get = value_machines},
+    {"clocks", NULL, RESULT_JSON, .get = value_clocks},
     {"local.messages", NULL, RESULT_COUNT, ALL(local.messages)},
     {"local.bytes", NULL, RESULT_BYTES, ALL(local.bytes)},
     {"remote.messages", NULL, RESULT_COUNT, ALL(remote.messages)},
     {"remote.bytes", NULL, RESULT_BYTES, ALL(remote.bytes)},
     {"connections", NULL, RESULT_COUNT, ALL(connections)},
-    {"ended", NULL, RESULT_COUNT, ALL(ended), .get = ended_is_known},
-    {"unused", NULL, RESULT_COUNT, ALL(unused), .get = unused_is_known},
+    {"ended", NULL, RESULT_COUNT, ALL(ended), .get = value_ended_is_known},
+    {"unused", NULL, RESULT_COUNT, ALL(unused), .get = value_unused_is_known},
     {"failed_connections", NULL, RESULT_COUNT, ALL(failed)},
     {"cgroups_left_out", NULL, RESULT_COUNT, ALL(cgroups_left_out)},
     {"decisions_left_out", NULL, RESULT_COUNT, ALL(decisions_left_out)},
-    {"own_cost", NULL, RESULT_JSON, .get = own_cost},
-    {"matching", NULL, RESULT_JSON, .get = matching},
+    {"own_cost", NULL, RESULT_JSON, .get = value_own_cost},
+    {"matching", NULL, RESULT_JSON, .get = value_matching},
 };
 
 static const struct result_column of_machine[] = {
     {"machine", NULL, RESULT_NAME, MACHINE(name), .flags = RESULT_NAMES},
-    {"offset_ns", NULL, RESULT_SIGNED, MACHINE(clock_offset), .get = clock_is_known},
-    {"ahead_ns", NULL, RESULT_SIGNED, MACHINE(clock_ahead), .get = clock_is_known},
-    {"error_ns", NULL, RESULT_NS, MACHINE(clock_error), .get = clock_is_known},
+    {"offset_ns", NULL, RESULT_SIGNED, MACHINE(clock_offset), .get = value_clock_is_known},
+    {"ahead_ns", NULL, RESULT_SIGNED, MACHINE(clock_ahead), .get = value_clock_is_known},
+    {"error_ns", NULL, RESULT_NS, MACHINE(clock_error), .get = value_clock_is_known},
 };
 
 static const struct result_column of_process[] = {
-    {"id", "PROCESS", RESULT_PROCESS, .get = own_index, .flags = RESULT_NAMES},
-    {"machine", "MACHINE", RESULT_TEXT, .get = machine_of, .when = WHEN_MACHINES},
+    {"id", "PROCESS", RESULT_PROCESS, .get = value_own_index, .flags = RESULT_NAMES},
+    {"machine", "MACHINE", RESULT_TEXT, .get = value_machine_of, .when = WHEN_MACHINES},
     {"pid", "PID", RESULT_NUMBER, PROCESS(pid), .known = PROCESS(pid), .flags = RESULT_PROCESSES},
     {"parent", "PARENT", RESULT_PROCESS, PROCESS(parent), .flags = RESULT_PROCESSES, .rank = 7},
-    {"name", NULL, RESULT_TEXT, .get = own_name},
-    {"shared_name", NULL, RESULT_TEXT, .get = shared_name, .csv = "name", .flags = RESULT_CSV},
-    {"name_for_people", "PROCESS", RESULT_TEXT, .get = name_for_people, .flags = RESULT_PEOPLE},
+    {"name", NULL, RESULT_TEXT, .get = value_own_name},
+    {"shared_name", NULL, RESULT_TEXT, .get = value_shared_name, .csv = "name",
+     .flags = RESULT_CSV},
+    {"name_for_people", "PROCESS", RESULT_TEXT, .get = value_name_for_people,
+     .flags = RESULT_PEOPLE},
     {"processes", "PROCESSES", RESULT_COUNT, PROCESS(group_size), .sum = SUM_ADD,
      .when = WHEN_SEVERAL, .flags = RESULT_GROUPS},
     {"ended", "ENDED", RESULT_BOOL, PROCESS(ended), .flags = RESULT_PROCESSES, .rank = 7},
     {"peer_only", NULL, RESULT_BOOL, PROCESS(aside), .flags = RESULT_PROCESSES},
-    {"life_ns", "LIFE", RESULT_NS, .get = life_of, .sum = SUM_MAX},
+    {"life_ns", "LIFE", RESULT_NS, .get = value_life_of, .sum = SUM_MAX},
     {"cpu_ns", "CPU TIME", RESULT_NS, PROCESS(cpu), .sum = SUM_ADD},
     {"spun_ns", NULL, RESULT_NS, PROCESS(spun)},
     {"waited_for_cpu_ns", "CPU WAIT OF THREADS", RESULT_NS, PROCESS(scheduled.runnable),
@@ -836,10 +217,10 @@ static const struct result_column of_process[] = {
      .sum = SUM_ADD, .detail = true, .rank = 6},
     {"failed.sends", "FAILED SENDS", RESULT_COUNT, PROCESS(failed_sends), .sum = SUM_ADD},
     {"failed.receives", "FAILED RECEIVES", RESULT_COUNT, PROCESS(failed_receives), .sum = SUM_ADD},
-    {"failed_calls", "FAILED", RESULT_COUNT, .get = failed_calls, .sum = SUM_ADD, .when = WHEN_SOME,
-     .flags = RESULT_PEOPLE, .rank = 2},
-    RATES(PROCESS, over_process_life),
-    QUEUE(PROCESS, over_process_life, process_queue_is_known),
+    {"failed_calls", "FAILED", RESULT_COUNT, .get = value_failed_calls, .sum = SUM_ADD,
+     .when = WHEN_SOME, .flags = RESULT_PEOPLE, .rank = 2},
+    RATES(PROCESS, value_over_process_life),
+    QUEUE(PROCESS, value_over_process_life, value_process_queue_is_known),
     ANSWER_TIMES(PROCESS),
     REQUEST_PARTS(PROCESS),
     WAITS(PROCESS),
@@ -848,17 +229,17 @@ static const struct result_column of_process[] = {
     {"cgroup", NULL, RESULT_NUMBER, PROCESS(cgroup), .known = PROCESS(cgroup),
      .flags = RESULT_PROCESSES},
     {"cgroup_name", NULL, RESULT_TEXT, PROCESS(cgroup_name), .flags = RESULT_PROCESSES},
-    {"container", NULL, RESULT_TEXT, .get = container_of, .flags = RESULT_PROCESSES},
+    {"container", NULL, RESULT_TEXT, .get = value_container_of, .flags = RESULT_PROCESSES},
     {"program", NULL, RESULT_TEXT, PROCESS(program), .flags = RESULT_PROCESSES},
-    {"command", "COMMAND", RESULT_TEXT, .get = own_command, .flags = RESULT_PROCESSES},
-    {"named_alike", NULL, RESULT_COUNT, .get = is_named_alike, .flags = RESULT_PEOPLE},
+    {"command", "COMMAND", RESULT_TEXT, .get = value_own_command, .flags = RESULT_PROCESSES},
+    {"named_alike", NULL, RESULT_COUNT, .get = value_is_named_alike, .flags = RESULT_PEOPLE},
     {"pid_namespace", NULL, RESULT_NUMBER, PROCESS(pid_namespace), .known = PROCESS(pid_namespace),
      .flags = RESULT_PROCESSES},
     {"pid_inside", NULL, RESULT_NUMBER, PROCESS(pid_inside), .known = PROCESS(pid),
      .flags = RESULT_PROCESSES},
-    {"user_for_people", "USER", RESULT_TEXT, .get = user_for_people, .when = WHEN_DIFFERENT,
+    {"user_for_people", "USER", RESULT_TEXT, .get = value_user_for_people, .when = WHEN_DIFFERENT,
      .flags = RESULT_PROCESSES | RESULT_PEOPLE, .rank = 5},
-    {"container_for_people", "CONTAINER", RESULT_TEXT, .get = container_for_people,
+    {"container_for_people", "CONTAINER", RESULT_TEXT, .get = value_container_for_people,
      .when = WHEN_DIFFERENT, .flags = RESULT_PROCESSES | RESULT_PEOPLE, .rank = 5},
 };
 
@@ -867,30 +248,30 @@ static const struct result_column of_pair[] = {
     {"to", "TO", RESULT_PARTY, PAIR(to), .flags = RESULT_NAMES},
     {"messages", "MESSAGES", RESULT_COUNT, PAIR(sent.messages), .sum = SUM_ADD, .rank = 3},
     {"bytes", "BYTES", RESULT_BYTES, PAIR(sent.bytes), .sum = SUM_ADD},
-    {"messages_per_s", "MESSAGES/S", RESULT_RATE, PAIR(sent.messages), .get = over_pair_life,
+    {"messages_per_s", "MESSAGES/S", RESULT_RATE, PAIR(sent.messages), .get = value_over_pair_life,
      .sum = SUM_ADD},
-    {"bytes_per_s", "BYTES/S", RESULT_BYTE_RATE, PAIR(sent.bytes), .get = over_pair_life,
+    {"bytes_per_s", "BYTES/S", RESULT_BYTE_RATE, PAIR(sent.bytes), .get = value_over_pair_life,
      .sum = SUM_ADD, .detail = true, .rank = 6},
     {"messages_share", "%", RESULT_SHARE, PAIR(sent.messages), .whole = PAIR(from_sent.messages),
      .detail = true, .rank = 4},
     {"share", "%", RESULT_SHARE, PAIR(sent.bytes), .whole = PAIR(from_sent.bytes), .detail = true,
      .rank = 4},
     {"messages_share_of_all", "% OF ALL", RESULT_SHARE, PAIR(sent.messages),
-     .of_all = ALL(sent.messages), .get = part_of_all, .sum = SUM_ADD, .rank = 6},
+     .of_all = ALL(sent.messages), .get = value_part_of_all, .sum = SUM_ADD, .rank = 6},
     {"bytes_share_of_all", "% OF ALL", RESULT_SHARE, PAIR(sent.bytes), .of_all = ALL(sent.bytes),
-     .get = part_of_all, .sum = SUM_ADD, .rank = 6},
+     .get = value_part_of_all, .sum = SUM_ADD, .rank = 6},
     {"size", "SIZE", RESULT_SIZES, PAIR(sizes), .rank = 5},
     {"local", "LOCAL", RESULT_BOOL, PAIR(local)},
     {"shared", "SHARED", RESULT_BOOL, PAIR(shared)},
-    {"where", "WHERE", RESULT_TEXT, .get = where, .flags = RESULT_PEOPLE, .rank = 2},
+    {"where", "WHERE", RESULT_TEXT, .get = value_where, .flags = RESULT_PEOPLE, .rank = 2},
     WAITS(PAIR),
     {"receiver_wait_covered_ns", "RECEIVE WAIT", RESULT_NS, PAIR(covered.receiver),
-     .known = PAIR(covered.receiver), .get = at_most_duration, .rank = 1},
+     .known = PAIR(covered.receiver), .get = value_at_most_duration, .rank = 1},
     {"message_wait_covered_ns", "RECEIVE-QUEUE DELAY", RESULT_NS, PAIR(covered.message),
-     .known = PAIR(covered.message), .get = at_most_duration, .rank = 2},
+     .known = PAIR(covered.message), .get = value_at_most_duration, .rank = 2},
     {"sender_blocked_covered_ns", "SEND BLOCKED", RESULT_NS, PAIR(covered.sender),
-     .known = PAIR(covered.sender), .get = at_most_duration, .rank = 3},
-    {"late", "LATE", RESULT_TEXT, .get = late, .flags = RESULT_PEOPLE, .rank = 1},
+     .known = PAIR(covered.sender), .get = value_at_most_duration, .rank = 3},
+    {"late", "LATE", RESULT_TEXT, .get = value_late, .flags = RESULT_PEOPLE, .rank = 1},
 };
 
 static const struct result_column of_late_pair[] = {
@@ -902,11 +283,11 @@ static const struct result_column of_late_pair[] = {
 };
 
 static const struct result_column of_path[] = {
-    {"kind", "KIND", RESULT_TEXT, .get = kind_of, .flags = RESULT_NAMES},
+    {"kind", "KIND", RESULT_TEXT, .get = value_kind_of, .flags = RESULT_NAMES},
     {"local", "LOCAL", RESULT_END, PATH(local), .end_party = PATH(ends[0]), .flags = RESULT_NAMES},
     {"remote", "REMOTE", RESULT_END, PATH(remote), .end_party = PATH(ends[1]),
      .flags = RESULT_NAMES},
-    {"ends", NULL, RESULT_JSON, .get = ends, .flags = RESULT_NAMES},
+    {"ends", NULL, RESULT_JSON, .get = value_ends, .flags = RESULT_NAMES},
     {"local_users", NULL, RESULT_PARTY, PATH(ends[0]), .flags = RESULT_CSV},
     {"remote_users", NULL, RESULT_PARTY, PATH(ends[1]), .flags = RESULT_CSV},
     TRAFFIC(PATH),
@@ -917,7 +298,7 @@ static const struct result_column of_path[] = {
      .rank = 4},
     {"connections", "CONNECTIONS", RESULT_COUNT, PATH(connections), .sum = SUM_ADD,
      .when = WHEN_SEVERAL, .rank = 3},
-    {"ended", "ENDED", RESULT_COUNT, PATH(ended), .get = ended_is_known, .sum = SUM_ADD},
+    {"ended", "ENDED", RESULT_COUNT, PATH(ended), .get = value_ended_is_known, .sum = SUM_ADD},
     RATES(PATH, NULL),
     {"network.retransmitted", "RETRANSMITS", RESULT_COUNT, PATH(network.retransmitted),
      .known = PATH(network.known), .sum = SUM_ADD, .when = WHEN_KNOWN, .csv = "retransmitted",
@@ -932,12 +313,12 @@ static const struct result_column of_path[] = {
     {"nagle.sent_ns", NULL, RESULT_NS, PATH(held_sent.time), .sum = SUM_ADD},
     {"nagle.received", NULL, RESULT_COUNT, PATH(held_received.messages), .sum = SUM_ADD},
     {"nagle.received_ns", NULL, RESULT_NS, PATH(held_received.time), .sum = SUM_ADD},
-    QUEUE(PATH, NULL, path_queue_is_known),
+    QUEUE(PATH, NULL, value_path_queue_is_known),
     ANSWER_TIMES(PATH),
     REQUEST_PARTS(PATH),
     WAITS(PATH),
-    {"latency", "LATENCY", RESULT_TIMES, .get = latency, .when = WHEN_KNOWN, .flags = RESULT_PEOPLE,
-     .rank = 1},
+    {"latency", "LATENCY", RESULT_TIMES, .get = value_latency, .when = WHEN_KNOWN,
+     .flags = RESULT_PEOPLE, .rank = 1},
 };
 
 #define FAILED(key, heading, reason)                                                               \
@@ -955,7 +336,7 @@ static const struct result_column of_failure[] = {
     FAILED("given_up", "GIVEN UP", FAILURE_GIVEN_UP),
     FAILED("other", "OTHER", FAILURE_OTHER),
     {"time_ns", "TIME TO FAILURE", RESULT_TIMES, FAILURE(times), .rank = 1},
-    {"time_covered_ns", "TIME TO FAILURE", RESULT_NS, .get = failing_time, .rank = 1},
+    {"time_covered_ns", "TIME TO FAILURE", RESULT_NS, .get = value_failing_time, .rank = 1},
 };
 
 static const struct result_column of_procedure[] = {
@@ -967,8 +348,8 @@ static const struct result_column of_procedure[] = {
 static const struct result_column of_input[] = {
     {"from", "FROM", RESULT_PROCESS, INPUT(from), .flags = RESULT_NAMES},
     {"to", "TO", RESULT_PROCESS, INPUT(to), .flags = RESULT_NAMES},
-    {"writer", NULL, RESULT_TEXT, .get = writer_of_input, .csv = "from", .flags = RESULT_CSV},
-    {"reader", NULL, RESULT_TEXT, .get = reader_of_input, .csv = "to", .flags = RESULT_CSV},
+    {"writer", NULL, RESULT_TEXT, .get = value_writer_of_input, .csv = "from", .flags = RESULT_CSV},
+    {"reader", NULL, RESULT_TEXT, .get = value_reader_of_input, .csv = "to", .flags = RESULT_CSV},
     {"files", "FILES", RESULT_COUNT, INPUT(files), .sum = SUM_ADD, .rank = 2},
     {"reads", "READS", RESULT_COUNT, INPUT(reads), .sum = SUM_ADD, .rank = 3},
     {"bytes", "BYTES", RESULT_BYTES, INPUT(bytes), .sum = SUM_ADD, .rank = 1},
@@ -979,7 +360,7 @@ static const struct result_column of_input[] = {
 
 static const struct result_column of_file[] = {
     {"process", "PROCESS", RESULT_PROCESS, FILES(process), .flags = RESULT_NAMES},
-    {"user", NULL, RESULT_TEXT, .get = user_of_file, .csv = "process", .flags = RESULT_CSV},
+    {"user", NULL, RESULT_TEXT, .get = value_user_of_file, .csv = "process", .flags = RESULT_CSV},
     {"file", "FILE", RESULT_TEXT, FILES(name), .flags = RESULT_NAMES},
     {"opens", "OPENS", RESULT_COUNT, FILES(opens), .sum = SUM_ADD, .rank = 4},
     {"closes", "CLOSES", RESULT_COUNT, FILES(closes), .sum = SUM_ADD, .rank = 5},
@@ -994,7 +375,7 @@ static const struct result_column of_file[] = {
 static const struct result_column of_interval[] = {
     {"messages", "MESSAGES", RESULT_COUNT, FIELD(traffic, messages)},
     {"bytes", "BYTES", RESULT_BYTES, FIELD(traffic, bytes)},
-    {"time_ns", "TIME", RESULT_NS, .get = interval_begin},
+    {"time_ns", "TIME", RESULT_NS, .get = value_interval_begin},
 };
 
 #define SHARE_OF_TIME(member) LOAD(member), .whole = LOAD(elapsed), .flags = RESULT_LACKS
@@ -1005,7 +386,7 @@ static const struct result_column of_interval[] = {
 static const struct result_column of_load[] = {
     {"machine", "MACHINE", RESULT_NAME, MACHINE(name), .flags = RESULT_NAMES},
     {"elapsed_ns", NULL, RESULT_NS, LOAD(elapsed)},
-    {"long_enough", "ELAPSED", RESULT_BOOL, .get = long_enough, .flags = RESULT_PEOPLE},
+    {"long_enough", "ELAPSED", RESULT_BOOL, .get = value_long_enough, .flags = RESULT_PEOPLE},
     {"cpus", "CPUS", RESULT_COUNT, OF_LOAD(cpus), .rank = 3},
     {"cpu.user", "USER %", RESULT_SHARE, LOAD(cpu_user), .whole = LOAD(cpu_all),
      .flags = RESULT_LACKS},
@@ -1059,17 +440,17 @@ static const struct result_column of_load[] = {
 #define OF_CGROUP(member) CGROUP(member), .flags = RESULT_LACKS
 
 static const struct result_column of_cgroup[] = {
-    {"name", "CGROUP", RESULT_TEXT, .get = cgroup_name, .flags = RESULT_NAMES},
+    {"name", "CGROUP", RESULT_TEXT, .get = value_cgroup_name, .flags = RESULT_NAMES},
     {"number", NULL, RESULT_NUMBER, CGROUP(number)},
-    {"machine", "MACHINE", RESULT_TEXT, .get = cgroup_machine, .when = WHEN_MACHINES},
+    {"machine", "MACHINE", RESULT_TEXT, .get = value_cgroup_machine, .when = WHEN_MACHINES},
     {"elapsed_ns", NULL, RESULT_NS, CGROUP(elapsed)},
     {"cpu_ns", "CPU TIME", RESULT_NS, OF_CGROUP(cpu)},
     {"quota_ns", NULL, RESULT_NS, OF_CGROUP(quota)},
     {"period_ns", NULL, RESULT_NS, OF_CGROUP(period)},
     {"cpu_limit", "CPU LIMIT", RESULT_MEAN, CGROUP(quota), .whole = CGROUP(period),
-     .get = limit_is_there, .when = WHEN_KNOWN, .flags = RESULT_LACKS},
+     .get = value_limit_is_there, .when = WHEN_KNOWN, .flags = RESULT_LACKS},
     {"cpu_used", "USED %", RESULT_SHARE, CGROUP(cpu), .whole = CGROUP(cpu_limit), .detail = true,
-     .get = limit_is_there, .when = WHEN_KNOWN, .flags = RESULT_LACKS},
+     .get = value_limit_is_there, .when = WHEN_KNOWN, .flags = RESULT_LACKS},
     {"periods", NULL, RESULT_COUNT, OF_CGROUP(periods)},
     {"throttled_periods", NULL, RESULT_COUNT, OF_CGROUP(throttled_periods)},
     {"throttled", "THROTTLED %", RESULT_SHARE, CGROUP(throttled_periods), .whole = CGROUP(periods),
@@ -1103,28 +484,30 @@ static const struct result_column of_cgroup[] = {
 
 static const struct result_column of_decision[] = {
     {"time_ns", "AT", RESULT_NS, FIELD(communication_decision, time)},
-    {"machine", "MACHINE", RESULT_TEXT, .get = decision_machine, .when = WHEN_MACHINES},
+    {"machine", "MACHINE", RESULT_TEXT, .get = value_decision_machine, .when = WHEN_MACHINES},
     {"number", NULL, RESULT_NUMBER, DECISION(number)},
-    {"decision", "DECISION", RESULT_TEXT, .get = decision_word},
+    {"decision", "DECISION", RESULT_TEXT, .get = value_decision_word},
     {"act", "ACT", RESULT_NAME, DECISION(act)},
     {"from", "FROM", RESULT_NAME, DECISION(from), .rank = 2},
     {"to", "TO", RESULT_NAME, DECISION(to)},
     {"goal", "GOAL", RESULT_NAME, DECISION(goal), .rank = 3},
-    {"unit", NULL, RESULT_TEXT, .get = decision_unit},
-    {"before", NULL, RESULT_JSON, .get = goal_before},
-    {"before_text", "BEFORE", RESULT_TEXT, .get = goal_before_text, .rank = 1,
+    {"unit", NULL, RESULT_TEXT, .get = value_decision_unit},
+    {"before", NULL, RESULT_JSON, .get = value_goal_before},
+    {"before_text", "BEFORE", RESULT_TEXT, .get = value_goal_before_text, .rank = 1,
      .flags = RESULT_PEOPLE},
-    {"after", NULL, RESULT_JSON, .get = goal_after},
-    {"after_text", "AFTER", RESULT_TEXT, .get = goal_after_text, .rank = 1, .flags = RESULT_PEOPLE},
+    {"after", NULL, RESULT_JSON, .get = value_goal_after},
+    {"after_text", "AFTER", RESULT_TEXT, .get = value_goal_after_text, .rank = 1,
+     .flags = RESULT_PEOPLE},
     {"before_length_ns", NULL, RESULT_NS, DECISION(before_length)},
     {"after_length_ns", NULL, RESULT_NS, DECISION(after_length)},
-    {"predicted_gain", NULL, RESULT_JSON, .get = predicted},
-    {"predicted_text", "PREDICTED", RESULT_TEXT, .get = predicted_text, .rank = 1,
+    {"predicted_gain", NULL, RESULT_JSON, .get = value_predicted},
+    {"predicted_text", "PREDICTED", RESULT_TEXT, .get = value_predicted_text, .rank = 1,
      .flags = RESULT_PEOPLE},
-    {"measured_gain", NULL, RESULT_JSON, .get = measured},
-    {"measured_text", "GAIN", RESULT_TEXT, .get = measured_text, .flags = RESULT_PEOPLE},
-    {"noise", NULL, RESULT_JSON, .get = noise},
-    {"noise_text", "NOISE", RESULT_TEXT, .get = noise_text, .rank = 1, .flags = RESULT_PEOPLE},
+    {"measured_gain", NULL, RESULT_JSON, .get = value_measured},
+    {"measured_text", "GAIN", RESULT_TEXT, .get = value_measured_text, .flags = RESULT_PEOPLE},
+    {"noise", NULL, RESULT_JSON, .get = value_noise},
+    {"noise_text", "NOISE", RESULT_TEXT, .get = value_noise_text, .rank = 1,
+     .flags = RESULT_PEOPLE},
     {"reason", NULL, RESULT_NAME, DECISION(reason)},
 };
 
@@ -1409,12 +792,12 @@ static void read_field(const struct result_column *column, const void *row,
     case RESULT_TEXT:
     case RESULT_FILE:
     case RESULT_END:
-        set_text(value, *(const char *const *)at, SIZE_MAX);
+        value_set_text(value, *(const char *const *)at, SIZE_MAX);
         value->known =
             value->text != NULL && (value->text[0] != '\0' || column->unit == RESULT_END);
         break;
     case RESULT_NAME:
-        set_text(value, at, column->value.size);
+        value_set_text(value, at, column->value.size);
         break;
     case RESULT_PARTY:
     case RESULT_SIZES:
