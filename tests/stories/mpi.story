@@ -354,3 +354,5 @@ two ends
 daemon ends
 $ dpm stats web1 db1
 says: 5 messages over TCP between ranks of MPI most likely carried messages of MPI, which are counted, too: with --kinds mpi alone each counts once.
+$ dpm stats --json web1 db1
+jq: .trace.messages_below_mpi == 5

@@ -167,3 +167,24 @@ const struct communication_pair **pairs_by_wait(const struct communication *comm
     free(waiting);
     return rows;
 }
+
+uint64_t messages_below_mpi(const struct communication *communication)
+{
+    bool *is_rank = calloc(communication->process_count + 1, sizeof(*is_rank));
+    uint64_t messages = 0;
+
+    for (size_t i = 0; is_rank != NULL && i < communication->path_count; i++) {
+        const struct communication_path *path = &communication->paths[i];
+        for (int end = 0; path->kind == PATH_MPI && end < 2; end++)
+            for (uint32_t k = 0; k < path->ends[end].count; k++)
+                is_rank[path->ends[end].processes[k]] = true;
+    }
+    for (size_t i = 0; is_rank != NULL && i < communication->path_count; i++) {
+        const struct communication_path *path = &communication->paths[i];
+        if (path->kind == PATH_TCP && path->ends[0].count == 1 && path->ends[1].count == 1 &&
+            is_rank[path->ends[0].processes[0]] && is_rank[path->ends[1].processes[0]])
+            messages += path->sent.messages + path->received.messages;
+    }
+    free(is_rank);
+    return messages;
+}

@@ -43,4 +43,7 @@ bool knows_ended(const struct communication *communication);
 /* All pairs, the longest pair_waited first. The caller frees it; NULL: out of memory. */
 const struct communication_pair **pairs_by_wait(const struct communication *communication);
 
+/* Messages over TCP between ranks of MPI: what MPI sends over TCP is counted as its own messages, and as those of TCP. */
+uint64_t messages_below_mpi(const struct communication *communication);
+
 #endif

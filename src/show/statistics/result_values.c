@@ -466,6 +466,12 @@ void value_failing_time(const struct communication *all, const void *row,
     value->amount = covered_time(&failure->covered);
 }
 
+void value_below_mpi(const struct communication *all, const void *row, struct result_value *value)
+{
+    (void)row;
+    value->amount = messages_below_mpi(all);
+}
+
 /* ---- values for JSON only ---- */
 
 static json_t *process_list(const void *context, size_t index)

@@ -162,6 +162,7 @@ static const struct result_column of_recording[] = {
     {"local.bytes", NULL, RESULT_BYTES, ALL(local.bytes)},
     {"remote.messages", NULL, RESULT_COUNT, ALL(remote.messages)},
     {"remote.bytes", NULL, RESULT_BYTES, ALL(remote.bytes)},
+    {"messages_below_mpi", NULL, RESULT_COUNT, .get = value_below_mpi},
     {"connections", NULL, RESULT_COUNT, ALL(connections)},
     {"ended", NULL, RESULT_COUNT, ALL(ended), .get = value_ended_is_known},
     {"unused", NULL, RESULT_COUNT, ALL(unused), .get = value_unused_is_known},
