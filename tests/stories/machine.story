@@ -223,3 +223,14 @@ says: dpm steer: try 1: shares of one two: 50% 50% -> 83% 17%, predicted +304%
 says: dpm steer: nothing to do
 $ dpm stats --interval 6s --json trace
 jq: .interval.decisions | all(.text | length > 10)
+
+== a cgroup of which the kernel killed a process, far from its own limit: the machine had no memory left
+process web launched cgroup 7
+web computes 1s
+web ends
+at 0s NAME number=7 kind=2 name=/web
+at 0s CGROUP cgroup=7 memory=1000000 memoryMost=67108864 oomKills=0
+at 1s CGROUP cgroup=7 memory=2000000 memoryMost=67108864 oomKills=1
+$ dpm report trace
+first: Limits The kernel killed 1 process of /web for lack of memory: not of its own (limit 64.0 MiB), but of the machine, or of a cgroup
+    above it.

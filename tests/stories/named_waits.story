@@ -58,6 +58,27 @@ program computes 5ms
 program ends
 $ dpm why --json trace
 jq: .spent_on_ns | near(.child; 30e6) and .disk == 0
+$ dpm report trace
+says: program[100] waited for a process to begin its program (vfork)
+
+== a sleep that a signal ends: no timer did
+| sleep ..... clock_nanosleep ..... SIGINT
+process sleep launched
+sleep sleeps 5s in clock_nanosleep
+sleep ends with signal 2
+at 5s SIGNAL signal=2 receiver=1 senderPid=0
+$ dpm report trace
+says: sleep[100] slept until a signal came (clock_nanosleep: SIGINT from the kernel)
+
+== a wait for the file lock of a metered process that a signal ends: no unmonitored one holds it
+| waiter  .... flock .... SIGALRM
+process waiter launched
+waiter sleeps 2s in flock on /run/lock/app
+waiter ends with signal 14
+at 2s SIGNAL signal=14 receiver=1 senderPid=0
+$ dpm report trace
+says: waiter[100] waited for a file lock until a signal came (flock
+never: unmonitored
 
 # ---- answers ----
 

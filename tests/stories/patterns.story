@@ -101,7 +101,27 @@ $ dpm report trace
 says: script[100] asked db[300] 127.0.0.1:80 200 times, one after the other: median 1.0
 says: Unless it is a load generator: several at a time (one query, a batch, a pipeline), where none needs the answer to another, would save at most that.
 $ dpm report --json trace
-jq: [.findings[] | select(.kind == "round_trips")] | length == 1 and .[0].share > 0.95
+jq: [.findings[] | select(.kind == "round_trips")] | length == 1 and .[0].share > 0.8 and .[0].share < 0.9
+
+== a script that does much between two questions: the trips are a third, which is what is said first
+| script  ask - 1 ms - == 2 ms == ask - 1 ms - ...     200 times
+process script launched
+process db pid 300
+tcp d: script > db
+script connects d
+db accepts d
+200 times
+    script sends 1 on d
+    db receives on d
+    db computes 1ms
+    db sends 1 on d
+    script receives on d
+    script computes 2ms
+end
+script ends
+$ dpm report trace
+says: script[100] asked db[300] 127.0.0.1:80 200 times, one after the other: median 1.03 ms, 206 ms in all (34% of the elapsed time), 604 ms with
+    what it did between them. Unless it is a load generator
 
 == data that goes one way, with an answer now and then, as ssh and scp move it
 | ssh   sends 12 x 24 KiB - 4 ms - answer - sends 32 KiB - answer - sends 10 bytes - answer ...
@@ -169,6 +189,31 @@ user.1 waits for user.2
 user.1 ends
 $ dpm report trace
 never: one after the other
+
+== three clients, one after the other, whose requests have a connection each: what connecting took them, together
+| client.1 (connect, ask, answered, close) x 100   client.2 ...   client.3 ...
+process client.1 launched
+process client.2 launched
+process client.3 launched
+process db pid 300
+for C in 1 2 3
+    100 times
+        tcp c$C$N: client.$C > db
+        client.$C connects c$C$N in 5ms
+        db accepts c$C$N
+        client.$C sends 1 on c$C$N
+        db receives on c$C$N
+        db sends 1 on c$C$N
+        client.$C receives on c$C$N
+        client.$C closes c$C$N
+        db closes c$C$N
+        client.$C idles 1ms
+    end
+    client.$C ends
+end
+$ dpm report trace
+says: that would save 1.5
+says: of the callers' time, added up, or more.
 
 == connections for one query each, which take three exchanges
 | client  connect, greeting, login, query, close      200 times

@@ -175,6 +175,13 @@ static bool receives(const struct record *record)
            !(record->header.flags & RECORD_END_OF_FILE);
 }
 
+/* Whether a signal that came during such a wait has ended it. */
+static bool is_ended_by_signal(enum elapsed_kind kind)
+{
+    return kind == ELAPSED_SIGNAL || kind == ELAPSED_TIMER || kind == ELAPSED_LIMIT ||
+           kind == ELAPSED_FILE_LOCK;
+}
+
 /* What its wait was for. */
 static int64_t detail_of_wait(struct elapsed_analysis *analysis, struct elapsed_thread *thread,
                               const struct history_event *event, const struct interval *interval)
@@ -191,7 +198,7 @@ static int64_t detail_of_wait(struct elapsed_analysis *analysis, struct elapsed_
 
     if (record->header.id == EVENT_BLOCK && !thread->asleep)
         waited.object = record->block.object;
-    if (kind == ELAPSED_SIGNAL && thread->signalled >= elapsed_wait_began(interval)) {
+    if (is_ended_by_signal(kind) && thread->signalled >= elapsed_wait_began(interval)) {
         waited.signal = thread->signal;
         waited.sender = thread->sender;
     }

@@ -117,7 +117,7 @@ struct elapsed_row {
     /* ... and what it waits for there. */
     enum wait_object object;
     char object_name[PATH_NAME_SIZE + 1];
-    uint32_t signal; /* SIGNAL: its number; 0: not known ... */
+    uint32_t signal; /* that ended the wait: its number; 0: none, or not known ... */
     uint32_t sender; /* ... and the process that sent it; 0: the kernel, or SENDER_UNKNOWN */
     /* OUTSIDE, IN_FLIGHT, CONNECT, NO_ANSWER, CLIENT: the connection; 0: none. */
     uint8_t path_kind;

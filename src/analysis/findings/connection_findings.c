@@ -141,6 +141,23 @@ static const struct exchange_row *caller_of(const struct patterns *patterns, con
     return most;
 }
 
+/* What all processes took for that. Those of several may be at the same time. */
+static uint64_t setup_of(const struct patterns *patterns, const char *address, uint64_t duration,
+                         uint32_t *ret_callers)
+{
+    uint64_t setup = 0;
+
+    *ret_callers = 0;
+    for (size_t i = 0; patterns != NULL && i < patterns->exchange_count; i++) {
+        const struct exchange_row *row = &patterns->exchanges[i];
+        if (strcmp(row->address, address) != 0 || row->connections == 0)
+            continue;
+        setup += row->setup_covered;
+        ++*ret_callers;
+    }
+    return setup < duration ? setup : duration;
+}
+
 static bool are_for_one(uint64_t requests, uint64_t connections, uint64_t most)
 {
     double each = (double)requests / (double)connections;
@@ -174,7 +191,9 @@ static int find_own_connections(const struct findings_from *from, struct finding
             sum.path == NULL ? NULL : caller_of(from->patterns, sum.path->remote);
         if (sum.path == NULL || sum.connections == 0 || !has_own_connections(&sum, caller, seconds))
             continue;
-        uint64_t setup = caller == NULL ? 0 : caller->setup_covered;
+        uint32_t callers;
+        uint64_t setup =
+            setup_of(from->patterns, sum.path->remote, communication->duration, &callers);
         struct finding *finding = findings_add(findings, FINDING_OWN_CONNECTIONS,
                                                findings_share(setup, communication->duration));
         if (finding == NULL)
@@ -184,6 +203,7 @@ static int find_own_connections(const struct findings_from *from, struct finding
         finding->own_connections.requests = sum.requests;
         finding->own_connections.per_second = (double)sum.connections / seconds;
         finding->own_connections.setup = setup;
+        finding->own_connections.callers = callers;
         finding->own_connections.exchanges =
             caller == NULL ? 0
                            : (caller->exchanges + caller->connections / 2) / caller->connections;

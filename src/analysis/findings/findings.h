@@ -243,7 +243,8 @@ struct finding {
             uint64_t connections, requests;
             double per_second;  /* connections */
             uint64_t exchanges; /* of each, rounded; 0: not known */
-            uint64_t setup;     /* ns in which at least one was being made, at most; 0: not known */
+            uint64_t setup;     /* ns in which at least one was being made, added up over ... */
+            uint32_t callers;   /* ... the processes that made them; 0: none is known */
         } own_connections;
         struct {
             uint32_t process; /* that calls; NO_PROCESS: it has no row of its own */

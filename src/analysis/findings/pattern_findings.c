@@ -99,15 +99,17 @@ static int find_one_by_one(const struct findings_from *from, const struct exchan
 {
     /* few for each connection: that is FINDING_OWN_CONNECTIONS */
     bool by_connection = row->connections * OWN_EXCHANGES >= histogram_count(&row->trips);
+    uint64_t alone = histogram_sum(&row->trips);
+    uint64_t time = alone < row->trips_covered ? alone : row->trips_covered;
 
     if (by_connection || row->serves || row->threads != 1 ||
         (double)row->transfers > ONE_BY_ONE_DATA * (double)histogram_count(&row->trips) ||
         histogram_count(&row->trips) < ONE_BY_ONE_FEW ||
         histogram_quantile(&row->trips, 0.5) > ONE_BY_ONE_LONG ||
-        findings_share(row->trips_covered, from->communication->duration) < ONE_BY_ONE_SMALL ||
+        findings_share(time, from->communication->duration) < ONE_BY_ONE_SMALL ||
         has_others(from, row))
         return 0;
-    return add_exchanges(from, row, FINDING_ONE_BY_ONE, row->trips_covered, findings);
+    return add_exchanges(from, row, FINDING_ONE_BY_ONE, time, findings);
 }
 
 /* ---- connections made after a SYN was sent again ---- */

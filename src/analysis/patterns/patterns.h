@@ -43,17 +43,20 @@ struct exchange_row {
     uint32_t threads;    /* that made round trips; 2: two or more */
     /* Round trips that a thread made, without other messages from its send to the answer. */
     struct histogram trips; /* ns */
-    uint64_t trips_covered; /* ns in which at least one was in progress */
+    uint64_t
+        trips_covered; /* ns in which at least one was in progress, or what its thread did before it */
     uint64_t
         transfers; /* the same, but of much data or many sends: that is no question; not in `trips` */
     /* Requests to the process in which one thread made at least TRIPS_MANY of them. */
     uint64_t requests;
     struct histogram each; /* round trips of such a request */
     uint64_t request_time; /* ns, sum, from the receive of the request to its answer ... */
-    uint64_t trip_time;    /* ... of it, round trips ... */
-    uint64_t surplus;      /* ... and of these, all but an average one of each request */
-    uint64_t many_covered; /* ns in which at least one such round trip was in progress */
-    uint64_t connects;     /* connections that it made ... */
+    uint64_t trip_time;    /* ... of it, round trips alone ... */
+    uint64_t series_time;  /* ... or with what the thread did between them ... */
+    uint64_t surplus;      /* ... and of that, all but an average one of each request */
+    uint64_t
+        many_covered; /* ns in which at least one of them was in progress, or what its thread did before it */
+    uint64_t connects; /* connections that it made ... */
     /* ... and of these, the ones that it used, and that have ended */
     uint64_t connections;
     uint64_t exchanges; /* questions and answers over these */

@@ -21,7 +21,7 @@
 struct trip_series {
     uint32_t row;
     uint64_t count;
-    uint64_t time;
+    uint64_t time, alone; /* ns: with what the thread did between them; the trips alone */
 };
 
 /* Sleeps of about one length, with nothing in between. */

@@ -71,7 +71,8 @@ static bool is_in_request(const struct pattern_thread *thread)
     return thread->request_place != 0 && !thread->overlaps && thread->request_ended == 0;
 }
 
-static void add_to_request(struct pattern_thread *thread, uint32_t row, uint64_t time)
+static void add_to_request(struct pattern_thread *thread, uint32_t row, uint64_t time,
+                           uint64_t alone)
 {
     uint32_t at = 0;
 
@@ -83,6 +84,7 @@ static void add_to_request(struct pattern_thread *thread, uint32_t row, uint64_t
         thread->series[thread->series_count++] = (struct trip_series){.row = row};
     thread->series[at].count++;
     thread->series[at].time += time;
+    thread->series[at].alone += alone;
 }
 
 static void drop_trip(struct pattern_thread *thread)
@@ -110,16 +112,16 @@ static int end_trip(struct patterns_analysis *analysis, struct pattern_thread *t
         state->row.transfers++;
         thread->before = 0;
     } else if (state != NULL && thread->answered > thread->asked) {
-        uint64_t began = began_of(thread), time = thread->answered - began;
+        uint64_t began = began_of(thread), alone = thread->answered - thread->asked;
         if (state->thread == 0)
             state->thread = thread->number;
         state->row.threads = state->thread == thread->number && state->row.threads < 2 ? 1 : 2;
         covered_add(&state->trips, began, thread->answered);
         if (is_in_request(thread)) {
             covered_add(&state->many, began, thread->answered);
-            add_to_request(thread, thread->trip_row, time);
+            add_to_request(thread, thread->trip_row, thread->answered - began, alone);
         }
-        result = histogram_add(&state->row.trips, thread->answered - thread->asked, HISTOGRAM_SOME);
+        result = histogram_add(&state->row.trips, alone, HISTOGRAM_SOME);
         thread->before = thread->answered;
     }
     thread->trip_row = thread->trip_place = 0;
@@ -138,7 +140,8 @@ static int add_request(struct patterns_analysis *analysis, const struct pattern_
         return 0;
     row->requests++;
     row->request_time += thread->request_ended - thread->request_began;
-    row->trip_time += series->time;
+    row->trip_time += series->alone;
+    row->series_time += series->time;
     row->surplus += series->time - series->time / series->count;
     return histogram_add(&row->each, series->count, HISTOGRAM_SOME);
 }

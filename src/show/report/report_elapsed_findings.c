@@ -200,30 +200,54 @@ static const char *const did[ELAPSED_KIND_COUNT] = {
     [ELAPSED_UNKNOWN] = "waited; no record says for what",
 };
 
+/* Of several processes, where the words differ. */
+static const char *const several_did[ELAPSED_KIND_COUNT] = {
+    [ELAPSED_STOPPED] = "were stopped by a signal",
+    [ELAPSED_QUEUED] = "did something else while messages waited for them",
+    [ELAPSED_CLIENT] = "held others up while they waited for their own clients",
+    [ELAPSED_VM_STOP] = "were stopped by their JVMs, to collect garbage or for another safepoint",
+    [ELAPSED_IDLE] = "waited for work, in threads of their runtimes",
+};
+
+/* vfork clone clone3 fork: these wait until the new process executes its program. */
+static bool is_creating(uint32_t call)
+{
+    return call == 58 || call == 56 || call == 435 || call == 57;
+}
+
+/* Waits that a signal has ended early. */
+static const char *const until_signal[ELAPSED_KIND_COUNT] = {
+    [ELAPSED_LIMIT] = "waited",
+    [ELAPSED_FILE_LOCK] = "waited for a file lock",
+    [ELAPSED_TIMER] = "slept",
+};
+
 #define DID_SIZE (UNIT_SIZE + 80)
 
 /* Otherwise the lock's holder is followed. */
-static bool knows_holders(const struct elapsed *elapsed)
+static bool knows_holders(const struct report *report)
 {
-    return (elapsed->flags_left_out & EVENT_FLAG(EVENT_WAKEUP)) == 0 && !elapsed->has_rules;
+    const struct elapsed *elapsed = report->elapsed;
+
+    return (elapsed->flags_left_out & EVENT_FLAG(EVENT_WAKEUP)) == 0 && !elapsed->has_rules &&
+           report->communication->lost == 0;
 }
 
-static void did_text(const struct elapsed *elapsed, const struct elapsed_group *group,
+static void did_text(const struct report *report, const struct elapsed_group *group,
                      char text[DID_SIZE])
 {
     char time[UNIT_SIZE];
 
-    if (group->largest->kind == ELAPSED_STOPPED && group->processes != 1) {
-        snprintf(text, DID_SIZE, "were stopped by a signal");
-    } else if (group->largest->kind == ELAPSED_QUEUED && group->processes != 1) {
-        snprintf(text, DID_SIZE, "did something else while messages waited for them");
-    } else if (group->largest->kind == ELAPSED_NO_ANSWER && group->count > 0) {
+    if (group->largest->kind == ELAPSED_NO_ANSWER && group->count > 0) {
         show_duration(group->time / group->count, time);
         snprintf(text, DID_SIZE, "waited %s%s for an answer that did not come", time,
                  group->count == 1 ? "" : " on average");
     } else if (group->largest->object == WAIT_ON_LOCK && group->largest->count == group->count) {
         snprintf(text, DID_SIZE, "waited for a lock");
-    } else if (group->largest->kind == ELAPSED_FILE_LOCK && knows_holders(elapsed)) {
+    } else if (group->largest->signal != 0 && group->largest->count == group->count &&
+               until_signal[group->largest->kind] != NULL) {
+        snprintf(text, DID_SIZE, "%s until a signal came", until_signal[group->largest->kind]);
+    } else if (group->largest->kind == ELAPSED_FILE_LOCK && knows_holders(report)) {
         snprintf(text, DID_SIZE, "waited for a file lock held by an unmonitored process");
     } else if (group->largest->kind == ELAPSED_INTERPRETER &&
                group->largest->runtime != RUNTIME_PYTHON) {
@@ -231,6 +255,11 @@ static void did_text(const struct elapsed *elapsed, const struct elapsed_group *
                  "waited, most likely, for Python's interpreter lock (GIL), 5 ms at a time");
     } else if (group->largest->kind == ELAPSED_IDLE && group->largest->runtime == RUNTIME_GO) {
         snprintf(text, DID_SIZE, "had no goroutine to run (no record shows what these wait for)");
+    } else if (group->largest->kind == ELAPSED_CHILD && is_creating(group->largest->call) &&
+               group->largest->count == group->count) {
+        snprintf(text, DID_SIZE, "waited for a process to begin its program");
+    } else if (group->processes != 1 && several_did[group->largest->kind] != NULL) {
+        snprintf(text, DID_SIZE, "%s", several_did[group->largest->kind]);
     } else {
         snprintf(text, DID_SIZE, "%s", did[group->largest->kind]);
     }
@@ -253,6 +282,14 @@ static const char *tasks_text(const struct communication *communication, bool th
     return text;
 }
 
+/* What one row of several has alone. */
+static void clear_own(struct elapsed_row *row)
+{
+    row->procedure[0] = '\0';
+    row->peer[0] = '\0';
+    row->signal = 0;
+}
+
 void report_say_elapsed(const struct report *report, const struct finding *finding,
                         struct report_content *content)
 {
@@ -262,13 +299,13 @@ void report_say_elapsed(const struct report *report, const struct finding *findi
     char of[ACCOUNT_SIZE] = "", times[UNIT_SIZE], lock[LOCK_SIZE], done[DID_SIZE];
     char tasks[TASKS_SIZE];
 
-    did_text(report->elapsed, group, done);
+    did_text(report, group, done);
     group_text(finding->elapsed.of_requests ? &report->elapsed->requests.account
                                             : &report->elapsed->run,
                group, who);
     lock_text(report->elapsed, finding, lock);
     if (largest.kind != ELAPSED_COMPUTES && largest.count != group->count)
-        largest.procedure[0] = '\0'; /* the others waited elsewhere */
+        clear_own(&largest); /* the others waited elsewhere, and for others */
     if (largest.object == WAIT_ON_LOCK && largest.time * 5 < group->time * 3)
         largest.object = WAIT_ON_NOT_KNOWN; /* one of several */
     elapsed_what(&largest, what);

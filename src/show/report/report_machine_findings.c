@@ -126,6 +126,14 @@ void report_say_throttled(const struct report *report, const struct finding *fin
                name, limit, share, time, elapsed);
 }
 
+/* Whether its own limit can have been the reason: it was reached, or nearly. Else another cgroup's, or the machine's memory. */
+static bool reached_limit(const struct communication_cgroup *cgroup)
+{
+    return (cgroup->memory_reclaims != NOT_KNOWN && cgroup->memory_reclaims > 0) ||
+           (cgroup->memory != NOT_KNOWN &&
+            (double)cgroup->memory >= 0.9 * (double)cgroup->memory_most);
+}
+
 void report_say_oom(const struct report *report, const struct finding *finding,
                     struct report_content *content)
 {
@@ -137,6 +145,13 @@ void report_say_oom(const struct report *report, const struct finding *finding,
              cgroup->oom_kills == 1 ? "" : "es");
     if (cgroup->memory_most != NOT_KNOWN && cgroup->memory_most != 0)
         show_bytes(cgroup->memory_most, limit);
+    if (limit[0] != '\0' && !reached_limit(cgroup)) {
+        report_say(content, "Limits",
+                   "The kernel killed %s of %s for lack of memory: not of its own (limit %s), but "
+                   "of the machine, or of a cgroup above it.",
+                   kills, name, limit);
+        return;
+    }
     report_say(content, "Limits", "The kernel killed %s of %s for lack of memory%s%s%s. %s", kills,
                name, limit[0] == '\0' ? "" : " (limit ", limit, limit[0] == '\0' ? "" : ")",
                limit[0] == '\0' ? "Use less memory, or add some."

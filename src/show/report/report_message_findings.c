@@ -196,24 +196,26 @@ void report_say_retransmits(const struct report *report, const struct finding *f
                             struct report_content *content)
 {
     const struct communication_path *worst = finding->retransmits.worst;
-    char count[UNIT_SIZE], local[END_TEXT_SIZE], remote[END_TEXT_SIZE];
+    char count[COUNTED_SIZE], most[UNIT_SIZE], local[END_TEXT_SIZE], remote[END_TEXT_SIZE];
+    bool is_all = worst->network.retransmitted == finding->retransmits.segments;
 
-    show_count(finding->retransmits.segments, count);
+    show_counted(finding->retransmits.segments, "segment", count);
+    show_count(worst->network.retransmitted, most);
     end_text(report->communication, &worst->ends[0], worst->local, local);
     end_text(report->communication, &worst->ends[1], worst->remote, remote);
-    say(content, "Network", "TCP retransmitted %s segments, most of them between %s and %s.", count,
-        local, remote);
+    say(content, "Network", "TCP retransmitted %s%s%s%s between %s and %s.", count,
+        is_all ? "" : ", ", is_all ? "" : most, is_all ? "" : " of them", local, remote);
 }
 
 void report_say_dropped(const struct report *report, const struct finding *finding,
                         struct report_content *content)
 {
-    char count[UNIT_SIZE];
+    char count[COUNTED_SIZE];
 
     (void)report;
-    show_count(finding->dropped, count);
-    say(content, "Network", "%s datagrams were dropped because the receiver's queue was full.",
-        count);
+    show_counted(finding->dropped, "datagram", count);
+    say(content, "Network", "%s %s dropped because the receiver's queue was full.", count,
+        finding->dropped == 1 ? "was" : "were");
 }
 
 /* "9 refused, 3 timed out". Reasons that never occurred are left out. */
