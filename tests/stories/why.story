@@ -445,3 +445,21 @@ $ dpm why --waits web1 web2
 like: client\[120\]@web1 message .*server\[121\]@web2
 $ dpm report web1 web2
 says: server[121]@web2 (67% of that) and 1 other
+
+== messages one way between two machines, whose clocks nothing compares: the difference of clocks is no time in flight
+| producer @web1  == o == o == o ...
+| consumer @db1          o == o == o ...       db1's clock: 500 ms ahead
+machine web1 at 10.83.7.1
+machine db1 at 10.83.7.2 ahead 500ms
+process producer pid 100 of web1
+process consumer launched of db1
+tcp c: producer > consumer older
+10 times
+    producer computes 50ms
+    producer sends 10 on c
+    consumer receives on c
+end
+consumer ends
+producer ends
+$ dpm why --json web1 db1
+jq: .spent_on_ns.in_flight == 0

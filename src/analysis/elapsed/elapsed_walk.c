@@ -151,6 +151,25 @@ enum elapsed_kind walk_kind_of(const struct walk *walk, uint32_t detail)
     return detail == 0 ? ELAPSED_UNKNOWN : walk->analysis->details[detail - 1].kind;
 }
 
+static uint32_t origin_of(const struct walk *walk, const struct interval *interval)
+{
+    return interval->computes == 0 ? 0 : walk->analysis->details[interval->computes - 1].origin;
+}
+
+/* Between machines whose clocks no messages compare, the difference of clocks may be what seems to be a time in flight. */
+enum elapsed_kind walk_flight(const struct walk *walk, const struct interval *interval,
+                              const struct interval *source)
+{
+    uint32_t from = origin_of(walk, source), to = origin_of(walk, interval);
+    int64_t offset;
+    uint64_t error;
+
+    return from == to || history_clock_between(walk->analysis->history, from, source->end, to,
+                                               &offset, &error)
+               ? ELAPSED_IN_FLIGHT
+               : ELAPSED_UNKNOWN;
+}
+
 /* The end of the wait, and the way to what ended it. */
 static void charge_arrival(struct walk *walk, const struct interval *interval)
 {
@@ -158,7 +177,8 @@ static void charge_arrival(struct walk *walk, const struct interval *interval)
     uint64_t begun = begun_at(source), sent = begun < walk->now ? begun : walk->now;
 
     walk_charge_from_arrival(walk, interval->arrival > sent ? interval->arrival : sent, interval);
-    walk_charge(walk, sent, interval->is_message ? ELAPSED_IN_FLIGHT : ELAPSED_UNKNOWN,
+    walk_charge(walk, sent,
+                interval->is_message ? walk_flight(walk, interval, source) : ELAPSED_UNKNOWN,
                 interval->waits);
 }
 

@@ -77,6 +77,10 @@ uint64_t walk_begin_of(const struct walk *walk, const struct interval *interval)
 /* What a wait with this detail is for, as its call says. */
 enum elapsed_kind walk_kind_of(const struct walk *walk, uint32_t detail);
 
+/* What the time of a message on its way is: in flight, or not known. */
+enum elapsed_kind walk_flight(const struct walk *walk, const struct interval *interval,
+                              const struct interval *source);
+
 /* Stays with the thread that waited. */
 uint32_t walk_step_over_lock(struct walk *walk, const struct interval *interval);
 

@@ -99,7 +99,9 @@ static uint32_t step_to_sender(struct walk *walk, const struct interval *interva
     }
     if (interval->source == 0)
         return interval->previous;
-    walk_charge(walk, sent, ELAPSED_IN_FLIGHT, interval->waits);
+    walk_charge(walk, sent,
+                walk_flight(walk, interval, interval_at(walk->analysis, interval->source)),
+                interval->waits);
     walk->waiter_count = 0;
     return interval->source;
 }
