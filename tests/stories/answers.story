@@ -198,7 +198,7 @@ jq: .paths | length == 1 and .[0].string == "ABA" and .[0].count == 30 and .[0].
 jq: .precision.assumed.waiting > 0
 jq: .pools | length == 1 and (.[0] | .connections == 1 and .requests == 30 and .waits_ns.count == 29)
 $ dpm report trace
-says: 29 of 30 requests in front[60] waited for its 1 connection to back[50] 127.0.0.1:81, which was busy: median 10.0 ms, max
+says: 29 of 30 requests in front[60] waited until a connection to back[50] 127.0.0.1:81 was free (it used 1 in all): median 10.0 ms, max
     10.0 ms (in 145 ms of 151 ms at least one waited). Which request waited is assumed. Use more connections, or make the back
     end faster.
 says: 100% of the request paths are ABA: median 15.1 ms, p99 15.1 ms (A = front[60], B = back[50]). 48% of the messages are
@@ -428,4 +428,4 @@ end
     end
 end
 $ dpm report trace
-says: in front[60] waited for its 2 connections to 2 back processes 127.0.0.1:81, which were busy
+says: in front[60] waited until a connection to 2 back processes 127.0.0.1:81 was free (it used 2 in all)

@@ -305,7 +305,7 @@ end
 end
 client ends
 $ dpm report trace
-says: waited in srv[200] until one of its 2 threads for them had answered another one: median 30.0 ms
+says: waited in srv[200] until one of the 2 threads that answer them had answered another one: median 30.0 ms
 says: more threads would save at most that wait.
 $ dpm report --json trace
 jq: [.findings[] | select(.kind == "busy_workers")] | length == 1 and .[0].share > 0.5
@@ -336,7 +336,7 @@ end
 end
 client ends
 $ dpm report trace
-never: threads for them
+never: threads that answer them
 
 == requests for one of two workers, while the other one is free
 | main      receives a b c d ...
@@ -374,7 +374,7 @@ for round in 1 2
 end
 client ends
 $ dpm report trace
-never: threads for them
+never: threads that answer them
 
 # ---- an event loop that blocks ----
 

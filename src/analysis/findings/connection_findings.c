@@ -32,7 +32,7 @@ static int add_nagle(const struct communication *communication,
     const struct held_messages *held = held_by(path, from);
     const struct party *sender = &path->ends[from];
     uint32_t process = sender->count == 1 ? sender->processes[0] : NO_PROCESS;
-    uint64_t time = held->time;
+    uint64_t time = held->time < communication->duration ? held->time : communication->duration;
 
     if (process != NO_PROCESS && communication->processes[process].covered.held < time)
         time = communication->processes[process].covered.held;

@@ -58,6 +58,15 @@ static int keep(struct findings *findings, const struct communication *communica
 
 /* ---- the busiest ---- */
 
+/* A program of very many processes has one row for many of them: whose work it is, is not known then. */
+static bool has_groups(const struct communication *communication)
+{
+    for (size_t i = 0; i < communication->process_count; i++)
+        if (communication->processes[i].group_size > 1)
+            return true;
+    return false;
+}
+
 static int find_busiest(const struct communication *communication, const process_row *by_cpu,
                         struct findings *findings)
 {
@@ -66,7 +75,7 @@ static int find_busiest(const struct communication *communication, const process
 
     while (most < count && (double)cpu < MOST_OF_IT * (double)total)
         cpu += work_of(by_cpu[most++]);
-    if (count < 2 || cpu == 0)
+    if (count < 2 || cpu == 0 || has_groups(communication))
         return 0;
     if ((double)work_of(by_cpu[0]) > MOSTLY * (double)total) {
         most = 1;

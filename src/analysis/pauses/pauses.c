@@ -29,12 +29,18 @@ struct arrival {
     uint32_t place; /* end_place */
 };
 
+struct pause_sender {
+    uint32_t signal, pid;
+    char name[STREAM_NAME_SIZE];
+};
+
 struct pause_process {
     struct pause_row row;
-    uint32_t receiver; /* the only stream that has received; 0: none yet */
-    bool shares;       /* several have: what came is not for one of them */
-    uint64_t stopped;  /* since then; 0: it is not stopped */
-    uint64_t pc;       /* at the end of the longest interval */
+    uint32_t receiver;          /* the only stream that has received; 0: none yet */
+    bool shares;                /* several have: what came is not for one of them */
+    uint64_t stopped;           /* since then; 0: it is not stopped */
+    struct pause_sender latest; /* of a signal that may stop it, and may be handled instead */
+    uint64_t pc;                /* at the end of the longest interval */
     uint32_t image;
     struct arrival *came; /* [ARRIVALS], circular; NULL: none */
     uint64_t arrivals;
@@ -334,19 +340,18 @@ static int note_signal(struct pauses_analysis *analysis, const struct event *eve
     int64_t index = find_process(analysis, event->origin, record->signal.receiver);
     if (index < 0)
         return -ENOMEM;
-    struct pause_row *row = &process_at(analysis, (uint32_t)index)->row;
+    struct pause_sender *latest = &process_at(analysis, (uint32_t)index)->latest;
     const struct stream_record *sender =
         record->header.flags & RECORD_NO_STREAM
             ? NULL
             : identities_stream(history_identities(analysis->history), event->origin,
                                 record->header.stream);
-    row->signal = record->signal.number;
-    row->sender_pid = sender != NULL                                ? sender->pid
-                      : record->signal.sender_pid == SENDER_UNKNOWN ? 0
-                                                                    : record->signal.sender_pid;
-    memset(row->sender, 0, sizeof(row->sender));
+    *latest = (struct pause_sender){.signal = record->signal.number};
+    latest->pid = sender != NULL                                ? sender->pid
+                  : record->signal.sender_pid == SENDER_UNKNOWN ? 0
+                                                                : record->signal.sender_pid;
     if (sender != NULL)
-        memcpy(row->sender, sender->name, STREAM_NAME_SIZE);
+        memcpy(latest->name, sender->name, STREAM_NAME_SIZE);
     return 0;
 }
 
@@ -361,6 +366,9 @@ static void note_stop(struct pauses_analysis *analysis, const struct history_eve
         return;
     if (header->id == EVENT_STOPPROCESS) {
         process->stopped = header->time;
+        process->row.signal = process->latest.signal;
+        process->row.sender_pid = process->latest.pid;
+        memcpy(process->row.sender, process->latest.name, STREAM_NAME_SIZE);
     } else if (process->stopped != 0) {
         process->row.stops++;
         process->row.stopped += header->time - process->stopped;
@@ -554,7 +562,7 @@ int pauses_finish(struct pauses_analysis *analysis, struct pauses **ret_pauses)
     for (uint32_t i = 0; i < count; i++) {
         struct pause_process *process = process_at(analysis, i);
         struct pause_row *row = &process->row;
-        if (process->ends < LOOP_ENDS || process->loops < LOOP_WAITS)
+        if (process->ends < LOOP_ENDS || process->loops < LOOP_WAITS || process->shares)
             row->blocks = row->blocked = 0; /* it is no event loop */
         if (row->bursts == 0 && row->stops == 0 && row->blocks == 0 && row->safepoints.count == 0 &&
             row->collections.count == 0)

@@ -178,6 +178,12 @@ int elapsed_print_files(const struct elapsed *elapsed, FILE *file, bool all)
     return result;
 }
 
+/* Whether the process that is named began later: another one, or a trace, was there before. */
+static bool began_later(const struct elapsed *elapsed)
+{
+    return elapsed->run.by_kind[ELAPSED_NOT_STARTED] > 0;
+}
+
 static void print_run_heading(const struct elapsed *elapsed, FILE *file)
 {
     char time[UNIT_SIZE], process[PROCESS_NAME_SIZE];
@@ -186,7 +192,7 @@ static void print_run_heading(const struct elapsed *elapsed, FILE *file)
     if (elapsed->from_start) {
         show_process(elapsed->process, elapsed->pid, process);
         fprintf(file,
-                elapsed->chosen || elapsed->commands > 1
+                elapsed->chosen || elapsed->commands > 1 || began_later(elapsed)
                     ? "%s passed from the first event of all to the last of %s. "
                       "Backwards from there, it was spent on:\n\n"
                     : "%s passed from the start of %s to its end. Backwards from the "
@@ -411,9 +417,9 @@ static void print_lost(const struct recorded *recorded, FILE *file)
         return;
     show_counted(recorded->lost, "record", text);
     fprintf(folding_begin(&folding, file),
-            "\n%s were lost: what ended a wait may be missing, and the time before it counts "
+            "\n%s %s lost: what ended a wait may be missing, and the time before it counts "
             "for the wait.\n",
-            text);
+            text, recorded->lost == 1 ? "was" : "were");
     folding_end(&folding);
 }
 

@@ -145,7 +145,7 @@ void report_say_pool(const struct report *report, const struct finding *finding,
 {
     const struct causality_pool *pool = finding->pool;
     char who[PROCESS_TEXT_SIZE], server[END_TEXT_SIZE], count[UNIT_SIZE], requests[COUNTED_SIZE];
-    char connections[COUNTED_SIZE], half[UNIT_SIZE], most[UNIT_SIZE], time[UNIT_SIZE];
+    char connections[UNIT_SIZE], half[UNIT_SIZE], most[UNIT_SIZE], time[UNIT_SIZE];
     char all[UNIT_SIZE];
 
     show_process(pool->name, pool->pid, who);
@@ -153,15 +153,14 @@ void report_say_pool(const struct report *report, const struct finding *finding,
                     pool->address, server);
     show_count(histogram_count(&pool->waits), count);
     show_counted(pool->requests, "request", requests);
-    show_counted(pool->connections, "connection", connections);
+    show_count(pool->connections, connections);
     show_duration(histogram_quantile(&pool->waits, 0.5), half);
     show_duration(histogram_max(&pool->waits), most);
     show_duration(pool->waited, time);
     show_duration(report->communication->duration, all);
     report_say(content, "Connections",
-               "%s of %s in %s waited for its %s to %s, which %s busy: median %s, max %s (in %s of "
-               "%s at least one waited). Which request waited is assumed. Use more connections, or "
-               "make the back end faster.",
-               count, requests, who, connections, server, pool->connections == 1 ? "was" : "were",
-               half, most, time, all);
+               "%s of %s in %s waited until a connection to %s was free (it used %s in all): "
+               "median %s, max %s (in %s of %s at least one waited). Which request waited is "
+               "assumed. Use more connections, or make the back end faster.",
+               count, requests, who, server, connections, half, most, time, all);
 }

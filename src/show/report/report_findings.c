@@ -177,7 +177,7 @@ static void say_one_stream(const struct report *report, const struct finding *fi
 {
     (void)report;
     (void)finding;
-    say(content, "Parallelism", "There is only one thread: nothing can run in parallel.");
+    say(content, "Parallelism", "Only one thread did anything: nothing can run in parallel.");
 }
 
 static void say_factor(const struct report *report, const struct finding *finding,

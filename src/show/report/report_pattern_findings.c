@@ -128,7 +128,8 @@ void report_say_workers(const struct report *report, const struct finding *findi
     show_percent(row->busy, row->span, busy);
     show_percent(row->cpu, row->busy, cpu);
     report_say(content, "Patterns",
-               "%s of %s waited in %s until one of its %" PRIu32 " threads for them had answered "
+               "%s of %s waited in %s until one of the %" PRIu32
+               " threads that answer them had answered "
                "another one: median %s, %s%% of the time of its requests. These threads were busy "
                "for %s%% of the time, and ran, or had no CPU, for %s%% of that: %s.",
                count, requests, who, row->workers, half, part, busy, cpu,
