@@ -38,6 +38,47 @@ jq: [.findings[] | select(.kind == "round_trips_per_request")] | length == 1 and
 $ dpm report --json trace
 jq: [.findings[] | .kind] | index("round_trips_per_request") < index("service_time") and index("round_trips") == null
 
+== ... and most pages ask for one item
+| web   == ask x 12 ==  3 times, and  == ask ==  7 times
+process client launched
+process web pid 200
+process db pid 300
+tcp w: client > web
+tcp d: web > db older
+client connects w
+web accepts w
+3 times
+    client sends 1 on w
+    web receives on w
+    12 times
+        web sends 1 on d
+        db receives on d
+        db computes 1ms
+        db sends 1 on d
+        web receives on d
+    end
+    web computes 8ms
+    web sends 1 on w
+    client receives on w
+end
+7 times
+    client sends 1 on w
+    web receives on w
+    1 times
+        web sends 1 on d
+        db receives on d
+        db computes 1ms
+        db sends 1 on d
+        web receives on d
+    end
+    web computes 8ms
+    web sends 1 on w
+    client receives on w
+end
+client ends
+$ dpm report trace
+says: 3 of 10 requests to web[200] that asked db[300] 127.0.0.1:80 did so 12 times (median), one after the other: 12.4 ms of 20.4 ms on average
+
 == a page that asks for a few things, or for many at once
 | web     == ask 1 ms ask 1 ms ask 1 ms ==     and == ask ask ask ... receive receive receive ==
 process client launched

@@ -246,7 +246,8 @@ static int find_unanswered(const struct communication *communication, struct fin
             (double)path->asked.unanswered_time <= FINDING_SMALL * (double)communication->duration)
             return 0;
         below = path->asked.unanswered_time;
-        if (!were_under_way(path))
+        /* an answer may be among what was lost */
+        if (!were_under_way(path) && path->asked.unanswered > communication->lost)
             result = add_unanswered(communication, path, findings);
     }
     return result;

@@ -49,6 +49,7 @@ struct exchange_row {
         transfers; /* the same, but of much data or many sends: that is no question; not in `trips` */
     /* Requests to the process in which one thread made at least TRIPS_MANY of them. */
     uint64_t requests;
+    uint64_t asking;       /* requests in which one made any */
     struct histogram each; /* round trips of such a request */
     uint64_t request_time; /* ns, sum, from the receive of the request to its answer ... */
     uint64_t trip_time;    /* ... of it, round trips alone ... */

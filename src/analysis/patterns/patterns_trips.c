@@ -136,6 +136,7 @@ static int add_request(struct patterns_analysis *analysis, const struct pattern_
 {
     struct exchange_row *row = &exchange_at(analysis, series->row)->row;
 
+    row->asking++;
     if (series->count < TRIPS_MANY)
         return 0;
     row->requests++;

@@ -48,7 +48,7 @@ void report_say_cpu_wait(const struct report *report, const struct finding *find
         &communication->processes[finding->cpu_wait.process];
     const struct scheduled *scheduled = &process->scheduled;
     char who[PROCESS_TEXT_SIZE], waited[UNIT_SIZE], elapsed[UNIT_SIZE], share[UNIT_SIZE];
-    char tasks[RUNNABLE_SIZE], threads[COUNTED_SIZE + 8] = "", most[UNIT_SIZE + 24] = "";
+    char tasks[RUNNABLE_SIZE], threads[COUNTED_SIZE + 8] = "", most[UNIT_SIZE + 64] = "";
 
     process_text(communication, finding->cpu_wait.process, who);
     show_duration(scheduled->runnable, waited);
@@ -58,7 +58,9 @@ void report_say_cpu_wait(const struct report *report, const struct finding *find
         snprintf(threads, sizeof(threads), " of its %" PRIu32 " threads", scheduled->threads);
     if (finding->cpu_wait.is_accounted) {
         show_percent((uint64_t)(finding->cpu_wait.saves * 1e6), 1000000, share);
-        snprintf(most, sizeof(most), "%s%% of the time above", share);
+        snprintf(most, sizeof(most), "%s%% of the time above%s", share,
+                 elapsed_is_of_requests(report->elapsed) ? ", and what others waited meanwhile"
+                                                         : "");
     }
     if (!finding->cpu_wait.first) {
         report_say(content, "CPU", "%s waited %s of %s%s for a CPU.", who, waited, elapsed,

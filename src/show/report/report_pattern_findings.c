@@ -39,10 +39,13 @@ void report_say_round_trips(const struct report *report, const struct finding *f
     const struct exchange_row *row = finding->exchanges.row;
     char who[PROCESS_TEXT_SIZE], server[END_TEXT_SIZE], requests[COUNTED_SIZE], each[COUNTED_SIZE];
     char trips[UNIT_SIZE], all[UNIT_SIZE], saved[UNIT_SIZE], share[UNIT_SIZE], gaps[96];
+    char many[UNIT_SIZE];
+    bool each_does = row->asking == row->requests;
 
     process_of(report, finding->exchanges.process, who);
     report_back_end(report->communication, finding->exchanges.process, row->address, server);
-    show_counted(row->requests, "request", requests);
+    show_count(row->requests, many);
+    show_counted(row->asking, "request", requests);
     show_counted(histogram_quantile(&row->each, 0.5), "time", each);
     show_duration(row->trip_time / row->requests, trips);
     show_duration(row->request_time / row->requests, all);
@@ -50,10 +53,11 @@ void report_say_round_trips(const struct report *report, const struct finding *f
     show_percent(finding->exchanges.time, report_elapsed_of(report, finding->exchanges.time),
                  share);
     report_say(content, "Patterns",
-               "Each of %s to %s asked %s %s (median), one after the other: %s of %s on average "
+               "%s of %s to %s %s %s %s%s (median), one after the other: %s of %s on average "
                "(%s%% of the elapsed time)%s. One query for all, or several at a time, would save "
                "at most %s of each.",
-               requests, who, server, each, trips, all, share,
+               each_does ? "Each" : many, requests, who, each_does ? "asked" : "that asked", server,
+               each_does ? "" : "did so ", each, trips, all, share,
                with_gaps(row->trip_time, row->series_time, row->requests, gaps), saved);
 }
 
