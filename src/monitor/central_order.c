@@ -6,7 +6,7 @@
  *      db1           31 at 10.324   ... all is said up to 10.330             evaluated: 10.310, 10.324; 10.338 waits
  *
  * A machine that has not said all for PATIENCE is late: the others do not wait for it, and rows with values from it are unknown
- * until it has. Two clocks are compared as well as they are known: what is closer together may be taken in either order.
+ * until it has, up to the latest value of others that was evaluated meanwhile. Two clocks are compared as well as they are known: what is closer together may be taken in either order.
  */
 #include "monitor/central_private.h"
 
@@ -122,6 +122,8 @@ static void take_first(struct central *central, struct central_order *order)
 {
     struct waiting *first = pop(order);
 
+    if (first->time > central->order.taken)
+        central->order.taken = first->time;
     central_take_record(central, first->row, first->entity, first->time, 0, first->values,
                         first->count);
     free(first);
@@ -209,7 +211,8 @@ bool central_is_unknown(const struct central_row *row)
     if (central_is_changing(row))
         return true;
     for (size_t i = 0; i < row->opened_count; i++)
-        if (row->central->order.links[row->opened[i]].late)
+        if (row->central->order.links[row->opened[i]].late ||
+            row->central->order.links[row->opened[i]].behind != 0)
             return true;
     return false;
 }
@@ -282,6 +285,18 @@ void central_settle(struct central *central)
     settle_rows(central, until);
 }
 
+/* The others wait for it again. But their values were evaluated up to now: what it had then, it may say only later. */
+static void end_late(struct central *central, int link, uint64_t now)
+{
+    struct order_link *of = &central->order.links[link];
+    uint64_t most = now + AHEAD_MOST; /* a clock may have been set back since */
+
+    of->behind = central->order.taken < most ? central->order.taken : most;
+    if (of->behind <= of->until)
+        of->behind = 0;
+    set_late(central, link, NULL, of->until);
+}
+
 void central_said(struct central *central, int link, uint64_t until)
 {
     struct order_link *of = &central->order.links[link];
@@ -295,7 +310,11 @@ void central_said(struct central *central, int link, uint64_t until)
         of->until = until;
     central_settle(central);
     if (of->late && now < of->until + PATIENCE)
-        set_late(central, link, NULL, of->until);
+        end_late(central, link, now);
+    if (of->behind != 0 && of->until >= of->behind) {
+        of->behind = 0;
+        mark_rows(central, of->until);
+    }
 }
 
 void central_dropped(struct central *central, int link, uint64_t count)

@@ -76,6 +76,7 @@ struct order_link {
     bool tells;       /* up to when it has said all */
     bool late;        /* that was long ago */
     uint64_t until;   /* wall clock, ns */
+    uint64_t behind;  /* values of others up to then were evaluated without its own; 0: none */
     uint64_t dropped; /* values, since it is late */
 };
 
@@ -84,6 +85,7 @@ struct central_order {
     struct waiting **heap;
     size_t count, capacity;
     uint64_t pushed;
+    uint64_t taken; /* time of the latest record that was evaluated */
     struct order_link links[CENTRAL_LINKS_MOST];
 };
 

@@ -262,6 +262,31 @@ static void a_row_of_a_machine_that_is_late_is_unknown(void **state)
     free_world(world);
 }
 
+/* While web1 was late, values of db1 were evaluated; what web1 had at their time is on its way when it is in time again. */
+static void a_row_is_unknown_until_who_was_late_has_caught_up(void **state)
+{
+    struct world *world = new_world();
+    const uint64_t now = 10 * SECOND;
+
+    (void)state;
+    world->begin -= now;
+    said_all(world, 0, 0);
+    said_all(world, 1, now);
+    assert_int_equal(VIEW_UNCLEAR, world->told[0].kind);
+    say_length(world, 1, now - SECOND / 10, 30);
+    said_all(world, 1, now);
+    say_length(world, 0, now - SECOND / 3, 30); /* until now - 0.2 s: never both */
+    said_all(world, 0, now - SECOND / 4);
+    assert_string_equal(world->note, "web1: its values arrive in time again");
+    assert_int_equal(1, world->told_count);
+    say_length(world, 0, now - SECOND / 5, 10);
+    said_all(world, 0, now);
+    assert_int_equal(2, world->told_count);
+    assert_int_equal(VIEW_GONE, world->told[1].kind);
+    assert_int_equal(0, world->notified);
+    free_world(world);
+}
+
 static void who_has_dropped_values_is_unknown_until_it_has_said_all(void **state)
 {
     struct world *world = new_world();
@@ -287,6 +312,7 @@ int main(void)
         cmocka_unit_test(a_value_waits_for_earlier_ones_of_the_other_machine),
         cmocka_unit_test(whatever_comes_first_rows_become_what_they_were),
         cmocka_unit_test(a_row_of_a_machine_that_is_late_is_unknown),
+        cmocka_unit_test(a_row_is_unknown_until_who_was_late_has_caught_up),
         cmocka_unit_test(who_has_dropped_values_is_unknown_until_it_has_said_all),
     };
 
