@@ -52,7 +52,7 @@ static void unbind_entity(struct central_row *row, uint32_t entity)
 {
     if (row->bound[entity] == 0)
         return;
-    central_take_held(row->central, row);
+    central_take_held(row);
     central_store_row(row);
     if ((row->linked & 1u << entity) != 0)
         central_step(row->central, row->links[entity],
@@ -157,7 +157,7 @@ void central_replan(struct central_row *row, const struct view_plan *plan)
 
     row->settling = 0;
     central_set_unknown(row, true, clock_now(CLOCK_REALTIME));
-    central_take_held(central, row);
+    central_take_held(row);
     close_shares(row); /* which answers for the earlier plan */
     central_keep_changes(row);
     row->plan = *plan;

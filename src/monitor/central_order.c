@@ -169,24 +169,38 @@ static uint64_t said_by_all(const struct central *central, int *ret_slowest)
     return until;
 }
 
-void central_take_held(struct central *central, const struct central_row *row)
+/* Takes those of the row out of the heap. Returns the time of the latest; 0: it has none. */
+static uint64_t take_out(struct central_order *order, const struct central_row *row,
+                         struct central_order *of_row)
 {
+    size_t count = order->count;
+    uint64_t latest = 0;
+
+    order->count = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct waiting *record = order->heap[i]; /* pushes overwrite only what was looked at */
+        if (record->row == row->number && record->time > latest)
+            latest = record->time;
+        push(record->row == row->number ? of_row : order, record);
+    }
+    return latest;
+}
+
+void central_take_held(struct central_row *row)
+{
+    struct central *central = row->central;
     struct central_order *order = &central->order, of_row = {0};
-    size_t kept = 0;
 
     of_row.heap = calloc(order->count + 1, sizeof(*of_row.heap));
     if (of_row.heap == NULL) {
         central_out_of_memory(central);
         return;
     }
-    for (size_t i = 0; i < order->count; i++)
-        if (row == NULL || order->heap[i]->row == row->number)
-            push(&of_row, order->heap[i]);
-        else
-            order->heap[kept++] = order->heap[i];
-    order->count = 0;
-    for (size_t i = 0; i < kept; i++)
-        push(order, order->heap[i]);
+    uint64_t latest = take_out(order, row, &of_row);
+    if (latest > row->settled)
+        row->settled = latest;
+    if (latest != 0)
+        central_set_unknown(row, true, clock_now(CLOCK_REALTIME));
     while (of_row.count > 0)
         take_first(central, &of_row);
     free(of_row.heap);
@@ -232,7 +246,7 @@ static void set_late(struct central *central, int link, const char *why, uint64_
     mark_rows(central, time);
 }
 
-/* Rows whose plan was changed, and whose first values are evaluated. */
+/* Rows whose plan was changed, and whose first values are evaluated; and those that did not wait for others. */
 static void settle_rows(struct central *central, uint64_t until)
 {
     for (size_t i = 0; i < central->row_count; i++) {

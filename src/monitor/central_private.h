@@ -69,7 +69,7 @@ struct central_row {
     uint32_t
         settling; /* set of entities whose first values under a new plan have not come yet ... */
     uint64_t
-        settled; /* ... and the wall clock of the latest of those that have; 0: all is evaluated */
+        settled; /* ... and the wall clock of the latest of those that have, or of values that were evaluated before their turn; 0: all is evaluated */
 };
 
 struct order_link {
@@ -205,8 +205,9 @@ bool central_is_unknown(const struct central_row *row);
 /* Whether its values are compared in the order of their times. */
 bool central_is_ordered(const struct central_row *row);
 
-/* Evaluates what waits of a row now, in order. NULL: of all rows. */
-void central_take_held(struct central *central, const struct central_row *row);
+/* Evaluates what waits of a row now, in order, though other machines may still have earlier values: if anything waits, the row is
+ * unknown, and remains so until they have said all up to the latest of its values. */
+void central_take_held(struct central_row *row);
 
 /* The link is lost. */
 void central_order_forget(struct central *central, int link);

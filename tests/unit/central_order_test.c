@@ -233,6 +233,61 @@ static void whatever_comes_first_rows_become_what_they_were(void **state)
     }
 }
 
+/* db1's queue got short before web1's got long, but that is on its way. */
+static struct world *world_with_a_value_that_waits(void)
+{
+    struct world *world = new_world();
+
+    said_all(world, 0, 0);
+    said_all(world, 1, 0);
+    say_length(world, 1, 1, 30);
+    said_all(world, 0, 2);
+    said_all(world, 1, 2);
+    say_length(world, 0, 40, 30);
+    said_all(world, 0, 50);
+    assert_int_equal(0, world->told_count);
+    return world;
+}
+
+static void an_end_does_not_make_values_known_before_their_turn(void **state)
+{
+    struct world *world = world_with_a_value_that_waits();
+
+    (void)state;
+    central_ended(world->central, 0, "Q", 100);
+    assert_int_equal(1, world->told_count);
+    assert_int_equal(VIEW_UNCLEAR, world->told[0].kind);
+    say_length(world, 1, 35, 10);
+    said_all(world, 1, 45);
+    assert_int_equal(2, world->told_count);
+    assert_int_equal(VIEW_GONE, world->told[1].kind);
+    assert_int_equal(0, world->notified);
+    free_world(world);
+}
+
+static void nor_does_a_machine_that_is_lost(void **state)
+{
+    struct world *world = world_with_a_value_that_waits();
+
+    (void)state;
+    central_lost(world->central, 1);
+    assert_int_equal(0, world->notified);
+    assert_int_equal(VIEW_GONE, world->told[world->told_count - 1].kind);
+    free_world(world);
+}
+
+static void nor_does_the_end_of_all(void **state)
+{
+    struct world *world = world_with_a_value_that_waits();
+
+    (void)state;
+    central_finish(world->central);
+    assert_int_equal(1, world->told_count);
+    assert_int_equal(VIEW_UNCLEAR, world->told[0].kind);
+    assert_int_equal(0, world->notified);
+    free_world(world);
+}
+
 /* ---- who is late ---- */
 
 static void a_row_of_a_machine_that_is_late_is_unknown(void **state)
@@ -311,6 +366,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_value_waits_for_earlier_ones_of_the_other_machine),
         cmocka_unit_test(whatever_comes_first_rows_become_what_they_were),
+        cmocka_unit_test(an_end_does_not_make_values_known_before_their_turn),
+        cmocka_unit_test(nor_does_a_machine_that_is_lost),
+        cmocka_unit_test(nor_does_the_end_of_all),
         cmocka_unit_test(a_row_of_a_machine_that_is_late_is_unknown),
         cmocka_unit_test(a_row_is_unknown_until_who_was_late_has_caught_up),
         cmocka_unit_test(who_has_dropped_values_is_unknown_until_it_has_said_all),
