@@ -161,6 +161,7 @@ void central_replan(struct central_row *row, const struct view_plan *plan)
     close_shares(row); /* which answers for the earlier plan */
     central_keep_changes(row);
     row->plan = *plan;
+    row->edge = row->active ? clock_now(CLOCK_REALTIME) : row->edge;
     row->active = false; /* unknown */
     open_plan(row);
     row->settling = row->linked;

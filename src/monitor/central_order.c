@@ -6,7 +6,8 @@
  *      db1           31 at 10.324   ... all is said up to 10.330             evaluated: 10.310, 10.324; 10.338 waits
  *
  * A machine that has not said all for PATIENCE is late: the others do not wait for it, and rows with values from it are unknown
- * until it has, up to the latest value of others that was evaluated meanwhile. Two clocks are compared as well as they are known: what is closer together may be taken in either order.
+ * until it has, up to the latest value of others that was evaluated meanwhile. Two clocks are compared as well as they are known:
+ * what is closer together may be taken in either order.
  */
 #include "monitor/central_private.h"
 

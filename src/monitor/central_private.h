@@ -51,6 +51,7 @@ struct central_row {
     bool active;
     bool unknown;   /* a machine is late: what becomes of the row meanwhile is not told */
     bool told;      /* as active */
+    uint64_t edge;  /* time of the values with which it became active or not, told or not */
     uint64_t since; /* wall clock: when it became what it is */
     uint64_t times; /* how often it became active */
     uint64_t delay; /* ns from a value to its evaluation, at most */
@@ -69,7 +70,7 @@ struct central_row {
     uint32_t
         settling; /* set of entities whose first values under a new plan have not come yet ... */
     uint64_t
-        settled; /* ... and the wall clock of the latest of those that have, or of values that were evaluated before their turn; 0: all is evaluated */
+        settled; /* ... and the wall clock of the latest of those that have, or of values evaluated early; 0: none */
 };
 
 struct order_link {

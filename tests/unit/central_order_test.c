@@ -31,6 +31,7 @@ struct world {
     struct {
         enum view_change_kind kind;
         double one, two;
+        uint64_t time;
     } told[TOLD];
     size_t told_count, notified, notes;
     char note[256];
@@ -54,6 +55,7 @@ static void on_changed(void *context, const struct view_change *change)
         return;
     assert_true(world->told_count < TOLD);
     world->told[world->told_count].kind = change->kind;
+    world->told[world->told_count].time = change->time;
     world->told[world->told_count].one = change->values[0].number;
     world->told[world->told_count++].two = change->values[1].number;
 }
@@ -317,6 +319,25 @@ static void a_row_of_a_machine_that_is_late_is_unknown(void **state)
     free_world(world);
 }
 
+static void what_a_row_became_while_unknown_has_the_time_of_its_values(void **state)
+{
+    struct world *world = new_world();
+
+    (void)state;
+    world->begin -= 10 * SECOND;
+    said_all(world, 0, 10 * SECOND);
+    said_all(world, 1, 0);
+    assert_int_equal(VIEW_UNCLEAR, world->told[0].kind);
+    say_length(world, 0, 1 * SECOND, 30);
+    say_length(world, 1, 2 * SECOND, 31);
+    said_all(world, 1, 10 * SECOND);
+    assert_int_equal(2, world->told_count);
+    assert_int_equal(VIEW_APPEARED, world->told[1].kind);
+    assert_true(world->told[1].time == world->begin + 2 * SECOND);
+    assert_int_equal(1, world->notified);
+    free_world(world);
+}
+
 /* While web1 was late, values of db1 were evaluated; what web1 had at their time is on its way when it is in time again. */
 static void a_row_is_unknown_until_who_was_late_has_caught_up(void **state)
 {
@@ -370,6 +391,7 @@ int main(void)
         cmocka_unit_test(nor_does_a_machine_that_is_lost),
         cmocka_unit_test(nor_does_the_end_of_all),
         cmocka_unit_test(a_row_of_a_machine_that_is_late_is_unknown),
+        cmocka_unit_test(what_a_row_became_while_unknown_has_the_time_of_its_values),
         cmocka_unit_test(a_row_is_unknown_until_who_was_late_has_caught_up),
         cmocka_unit_test(who_has_dropped_values_is_unknown_until_it_has_said_all),
     };
