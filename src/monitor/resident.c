@@ -557,8 +557,10 @@ int resident_work(struct resident *resident, struct problem *problem)
     uint64_t now = clock_now(CLOCK_MONOTONIC);
     int result = 0;
     bool more = collect(resident);
-    if (!more)
-        resident->until = now;
+    if (!more) {
+        resident->until = begun_until(resident, now);
+        more = resident->begun_count > 0 && collect(resident); /* what was taken from the ring */
+    }
     if (resident->scan <= now) {
         learn_wall(resident);
         resident->scanned = now;

@@ -153,3 +153,17 @@ bool begun_waits(const struct resident *resident)
     }
     return false;
 }
+
+uint64_t begun_until(const struct resident *resident, uint64_t now)
+{
+    uint64_t until = now;
+
+    for (size_t i = 0; i < resident->begun_count; i++) {
+        const struct begun *begun = &resident->begun_list[(resident->begun_first + i) % BEGUN_MOST];
+        bool seeks = !begun->seen || instances_lives(resident->instances, begun->pid);
+        if (begun->time != 0 && begun->time < until && begun->on == 0 && seeks &&
+            is_held(resident, begun->pid))
+            until = begun->time;
+    }
+    return until;
+}

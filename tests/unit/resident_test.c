@@ -173,11 +173,26 @@ static void a_zombie_has_ended_and_appears_with_its_records(void **state)
     waitpid(pid, NULL, 0);
 }
 
+static void what_waits_for_its_process_is_not_handed_over(void **state)
+{
+    struct world *world = *state;
+
+    uint64_t heard = hear_beginning(world, getpid());
+    world->held = getpid();
+    usleep(10000);
+    assert_int_equal(0, resident_work(world->resident, NULL));
+    assert_true(resident_until(world->resident) <= heard);
+    world->held = 0;
+    assert_int_equal(0, resident_work(world->resident, NULL));
+    assert_true(resident_until(world->resident) > heard);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_zombie_has_ended_and_appears_with_its_records, begin,
                                         end),
+        cmocka_unit_test_setup_teardown(what_waits_for_its_process_is_not_handed_over, begin, end),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
