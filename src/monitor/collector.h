@@ -82,7 +82,8 @@ struct collector {
     int (*turn)(void *self, struct collection *collection, bool on, struct problem *problem);
     /* Hands over the values now. Returns 0, or -ENOTSUP: they cannot be read, or another negative errno. */
     int (*read)(void *self, struct collection *collection);
-    /* Conditions have changed: those of wishes with `filter`. */
+    /* Conditions have changed: those of wishes with `filter`. A negative errno, with a line in `problem` or none: the sensor cannot
+     * evaluate them, and passes all from now on. */
     int (*refilter)(void *self, struct collection *collection, struct problem *problem);
     /* Readable when `work` has something to do; -1: never. */
     int (*descriptor)(void *self);

@@ -255,8 +255,8 @@ static int set_standing_condition(struct collection *collection, struct problem 
 {
     struct collection *standing = collection->standing;
 
-    if (collection->wish.filter && !standing->unfiltered)
-        return set_condition(collection, problem);
+    if (collection->wish.filter && !standing->unfiltered && set_condition(collection, problem) == 0)
+        return 0;
     if (!standing->unfiltered && standing->sensor_count == 1)
         (void)sensor_condition(standing->sensors[0], NULL, 0, NULL, NULL);
     standing->unfiltered = true;
@@ -399,9 +399,17 @@ static int turn(void *self, struct collection *collection, bool on, struct probl
 
 static int refilter(void *self, struct collection *collection, struct problem *problem)
 {
+    int result = collection->standing != NULL ? set_standing_condition(collection, problem)
+                                              : set_condition(collection, problem);
+
     (void)self;
-    return collection->standing != NULL ? set_standing_condition(collection, problem)
-                                        : set_condition(collection, problem);
+    if (result == 0)
+        return 0;
+    /* its earlier condition would refuse what is true now */
+    for (size_t i = 0; i < collection->sensor_count; i++)
+        (void)sensor_condition(collection->sensors[i], NULL, 0, NULL, NULL);
+    collection->sensor_passes = true;
+    return result;
 }
 
 /* ---- values ---- */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The resident monitor with processes that have begun a short time ago. The collector is a double, which has records of them. */
+/* The resident monitor with processes that have begun a short time ago, and conditions that a sensor cannot evaluate. The collector is
+ * a double. */
 #include "monitor/resident.h"
 
 #include <errno.h>
@@ -27,6 +28,10 @@ struct world {
     void *begun_context;
     pid_t held; /* records of this process wait */
     pid_t appeared;
+    collect_values *values;
+    void *values_context;
+    size_t records;
+    char note[256];
 };
 
 /* ---- the double ---- */
@@ -46,6 +51,50 @@ static bool has(void *self, const struct view_file *file, const struct view_enti
     (void)file;
     (void)entity;
     return true;
+}
+
+static int open_collection(void *self, const struct collect_wish *wish, collect_values *values,
+                           void *context, struct collection **ret_collection,
+                           struct collected_how *ret_how, struct problem *problem)
+{
+    struct world *world = self;
+
+    (void)problem;
+    world->values = values;
+    world->values_context = context;
+    *ret_collection = self;
+    *ret_how = (struct collected_how){.traced = true, .filtered = wish->filter};
+    return 0;
+}
+
+static void close_collection(void *self, struct collection *collection)
+{
+    (void)self;
+    (void)collection;
+}
+
+static int turn(void *self, struct collection *collection, bool on, struct problem *problem)
+{
+    (void)self;
+    (void)collection;
+    (void)on;
+    (void)problem;
+    return 0;
+}
+
+static int read_values(void *self, struct collection *collection)
+{
+    (void)self;
+    (void)collection;
+    return -ENOTSUP;
+}
+
+/* It cannot evaluate any other condition than the first one. */
+static int refilter(void *self, struct collection *collection, struct problem *problem)
+{
+    (void)self;
+    (void)collection;
+    return problem_set(problem, -ENOTSUP, "fractions");
 }
 
 static bool holds(void *self, pid_t pid)
@@ -91,8 +140,18 @@ static void on_ended(void *context, const struct instance_seen *seen)
 
 static void on_note(void *context, const char *line)
 {
-    (void)context;
-    (void)line;
+    snprintf(((struct world *)context)->note, sizeof(((struct world *)context)->note), "%s", line);
+}
+
+static void on_record(void *context, uint32_t row, uint32_t entity, uint64_t time, uint32_t probe,
+                      const struct view_value *values)
+{
+    (void)row;
+    (void)entity;
+    (void)time;
+    (void)probe;
+    (void)values;
+    ((struct world *)context)->records++;
 }
 
 static int begin(void **state)
@@ -106,6 +165,11 @@ static int begin(void **state)
     const struct collector collector = {.self = world,
                                         .listen = listen_for,
                                         .has = has,
+                                        .open = open_collection,
+                                        .close = close_collection,
+                                        .turn = turn,
+                                        .read = read_values,
+                                        .refilter = refilter,
                                         .holds = holds,
                                         .descriptor = descriptor,
                                         .work = work,
@@ -116,8 +180,11 @@ static int begin(void **state)
                                              .every = SECOND,
                                              .collectors = &collector,
                                              .collector_count = 1};
-    const struct resident_calls calls = {
-        .context = world, .appeared = on_appeared, .ended = on_ended, .note = on_note};
+    const struct resident_calls calls = {.context = world,
+                                         .record = on_record,
+                                         .appeared = on_appeared,
+                                         .ended = on_ended,
+                                         .note = on_note};
     assert_int_equal(0, resident_new(&options, &calls, &world->resident, NULL));
     *state = world;
     return 0;
@@ -187,12 +254,42 @@ static void what_waits_for_its_process_is_not_handed_over(void **state)
     assert_true(resident_until(world->resident) > heard);
 }
 
+static void give_length(struct world *world, double length)
+{
+    const struct view_value value = {.kind = VIEW_IS_NUMBER, .number = length};
+
+    world->values(world->values_context, clock_now(CLOCK_MONOTONIC), &value);
+}
+
+static void what_a_sensor_cannot_filter_is_filtered_here(void **state)
+{
+    struct world *world = *state;
+    const struct view_plan plan = {.top = VIEW_IN_CENTRAL,
+                                   .parts = {{VIEW_TRACED, VIEW_IN_SENSOR, 0}}};
+    const struct row_step steps[] = {{.kind = STEP_OPEN, .plan = &plan},
+                                     {.kind = STEP_BIND, .pid = getpid()},
+                                     {.kind = STEP_CONSTANT, .value = 2.5}};
+
+    for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++)
+        assert_int_equal(0, resident_step(world->resident, &steps[i], NULL));
+    assert_string_equal("view Long: fractions; all its records are read instead", world->note);
+    give_length(world, 1); /* the first one passes */
+    give_length(world, 2);
+    assert_int_equal(1, world->records);
+    give_length(world, 3);
+    give_length(world, 1);
+    assert_int_equal(3, world->records);
+    give_length(world, 2);
+    assert_int_equal(3, world->records);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_zombie_has_ended_and_appears_with_its_records, begin,
                                         end),
         cmocka_unit_test_setup_teardown(what_waits_for_its_process_is_not_handed_over, begin, end),
+        cmocka_unit_test_setup_teardown(what_a_sensor_cannot_filter_is_filtered_here, begin, end),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
