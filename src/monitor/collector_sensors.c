@@ -430,6 +430,16 @@ static int read_now(const struct collection *collection, struct sensor_value *re
     return result;
 }
 
+/* What was read may have held for a moment only, between two hits with the same values. */
+static void pass_next(const struct collection *collection)
+{
+    const struct collection *with =
+        collection->standing != NULL ? collection->standing : collection;
+
+    for (size_t i = 0; i < with->sensor_count; i++)
+        sensor_pass_next(with->sensors[i]);
+}
+
 static int read_values(void *self, struct collection *collection)
 {
     struct sensing *sensing = self;
@@ -446,8 +456,10 @@ static int read_values(void *self, struct collection *collection)
     collection->starting = false;
     for (; i < waiting.count && (result < 0 || waiting.list[i].time <= time); i++)
         collection_deliver(collection, NULL, &waiting.list[i]);
-    if (result == 0)
+    if (result == 0) {
+        pass_next(collection);
         collection->values(collection->context, time, values);
+    }
     for (; i < waiting.count; i++)
         collection_deliver(collection, NULL, &waiting.list[i]);
     free(waiting.list);

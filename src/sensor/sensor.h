@@ -192,8 +192,8 @@ size_t sensor_place_count(const struct sensor *sensor);
 int sensor_condition(struct sensor *sensor, const struct view_conditions *conditions,
                      uint32_t entity, const uint32_t *value_of, struct problem *problem);
 
-/* The next record passes, whatever the condition says: for a caller that has read a value meanwhile, which may be true,
- * and would never hear that it is false again. */
+/* The next record passes, whatever the condition says, and whether or not its values have changed: for a caller that has read a value
+ * meanwhile, or has another condition. The value may have held for a moment only: without a record, the caller would keep it. */
 void sensor_pass_next(struct sensor *sensor);
 
 /* Switches it on (attaches it; takes some ms) or off. When off is returned, no more records are made, and it costs the

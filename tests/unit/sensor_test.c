@@ -672,6 +672,37 @@ static void changes_a_constant(void **state)
     free_conditional(&high);
 }
 
+/* Its values were read meanwhile, or its condition has changed. */
+static void what_is_asked_for_passes_unchanged(void **state)
+{
+    struct problem problem = {""};
+    struct conditional made;
+    struct sensor_record record;
+
+    (void)state;
+    if (sensors == NULL)
+        skip();
+    struct sensor *sensor =
+        add_to(sensors, "reach", plain_values, 3, (struct sensor_wish){.changes_only = true});
+    make_conditional("Q.a > 24", &made);
+    assert_int_equal(0, sensor_condition(sensor, &made.conditions, 0, made.value_of, &problem));
+    free_conditional(&made);
+    turn(sensor, true);
+    one = 15;
+    reach(0, 0);
+    reach(0, 0);
+    assert_int_equal(0, drain(sensors, &record));
+    make_conditional("Q.a > 10", &made);
+    assert_int_equal(0, sensor_condition(sensor, &made.conditions, 0, made.value_of, &problem));
+    free_conditional(&made);
+    sensor_pass_next(sensor);
+    reach(0, 0);
+    reach(0, 0);
+    assert_int_equal(1, drain(sensors, &record));
+    assert_int_equal(15, record.values[0].number);
+    sensor_remove(sensor);
+}
+
 #define SENSOR_TEST(name) cmocka_unit_test_setup_teardown(name, open_sensors, close_sensors)
 
 int main(void)
@@ -689,6 +720,7 @@ int main(void)
         SENSOR_TEST(refuses_places_and_values),
         SENSOR_TEST(passes_what_the_filter_would),
         SENSOR_TEST(changes_a_constant),
+        SENSOR_TEST(what_is_asked_for_passes_unchanged),
     };
 
     return cmocka_run_group_tests(tests, open_program, close_program);
