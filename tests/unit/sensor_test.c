@@ -393,6 +393,56 @@ static void a_child_is_not_the_program(void **state)
     sensor_remove(sensor);
 }
 
+/* Begins to execute another program once the pipe says so. */
+static pid_t begin_child(int *ret_pipe)
+{
+    int ends[2];
+    char byte;
+
+    assert_int_equal(0, pipe(ends));
+    pid_t child = fork();
+    if (child == 0) {
+        close(ends[1]);
+        if (read(ends[0], &byte, 1) == 1 && dup2(ends[0], 0) == 0)
+            execl("/bin/cat", "cat", NULL);
+        _exit(1);
+    }
+    assert_true(child > 0);
+    close(ends[0]);
+    *ret_pipe = ends[1];
+    return child;
+}
+
+/* Not only at the next of the looks that are made now and then. */
+static void another_program_is_noticed_once_it_begins(void **state)
+{
+    struct problem problem = {""};
+    struct sensor_record record;
+    struct sensor_program *child_program;
+    bool begun = false, executed = false;
+    int pipe_end;
+
+    (void)state;
+    if (sensors == NULL)
+        skip();
+    pid_t child = begin_child(&pipe_end);
+    assert_int_equal(0, sensor_program_open(child, &child_program, &problem));
+    assert_int_equal(0, sensors_watch(sensors, child_program, &problem));
+    assert_int_equal(0, sensors_tell_beginnings(sensors, &problem));
+    drain(sensors, &record);
+    assert_int_equal(1, write(pipe_end, "x", 1));
+    while (!begun)
+        while (!begun && sensors_next(sensors, &record) > 0)
+            begun = record.command == SENSOR_BEGUN && record.pid == child;
+    while (sensors_next(sensors, &record) > 0)
+        executed = executed || (record.command == SENSOR_EXECUTED && record.pid == child);
+    assert_true(executed);
+    sensors_unwatch(sensors, child_program);
+    sensor_program_close(child_program);
+    close(pipe_end);
+    assert_int_equal(child, waitpid(child, NULL, 0));
+}
+
 static void refuses_places_and_values(void **state)
 {
     static const struct {
@@ -717,6 +767,7 @@ int main(void)
         SENSOR_TEST(what_is_lost_comes_again),
         SENSOR_TEST(threads_at_the_same_place),
         SENSOR_TEST(a_child_is_not_the_program),
+        SENSOR_TEST(another_program_is_noticed_once_it_begins),
         SENSOR_TEST(refuses_places_and_values),
         SENSOR_TEST(passes_what_the_filter_would),
         SENSOR_TEST(changes_a_constant),
