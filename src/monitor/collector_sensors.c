@@ -640,6 +640,8 @@ static void count(void *self, struct monitor_counts *counts)
     counts->records += sum.passed;
     counts->refused += sum.refused;
     counts->lost += sum.lost + sensing->unheld;
+    if (sensing->sensors != NULL)
+        counts->lost += sensors_lost_beginnings(sensing->sensors);
 }
 
 static void free_sensing(void *self)

@@ -248,6 +248,9 @@ void sensor_mute(struct sensor *sensor, pid_t pid, bool muted);
  * a line in `problem`. */
 int sensors_tell_beginnings(struct sensors *sensors, struct problem *problem);
 
+/* How many of these records were lost: the ring was full. */
+uint64_t sensors_lost_beginnings(const struct sensors *sensors);
+
 /* Sensors with `family` are those of this process and of all that descends from it, from the first instruction on. Once for a
  * struct sensors. Returns 0, or a negative errno with a line in `problem`. */
 int sensors_follow(struct sensors *sensors, pid_t pid, struct problem *problem);

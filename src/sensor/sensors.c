@@ -198,6 +198,11 @@ uint64_t sensors_not_followed(const struct sensors *sensors)
     return *(const volatile uint64_t *)&sensors->bpf->bss->family_lost;
 }
 
+uint64_t sensors_lost_beginnings(const struct sensors *sensors)
+{
+    return *(const volatile uint64_t *)&sensors->bpf->bss->beginnings_lost;
+}
+
 int sensors_descriptor(const struct sensors *sensors)
 {
     return sensors->waiting;

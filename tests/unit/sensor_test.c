@@ -284,6 +284,26 @@ static void only_changes(void **state)
     sensor_remove(sensor);
 }
 
+/* Begins to execute another program once the pipe says so. */
+static pid_t begin_child(int *ret_pipe)
+{
+    int ends[2];
+    char byte;
+
+    assert_int_equal(0, pipe(ends));
+    pid_t child = fork();
+    if (child == 0) {
+        close(ends[1]);
+        if (read(ends[0], &byte, 1) == 1 && dup2(ends[0], 0) == 0)
+            execl("/bin/cat", "cat", NULL);
+        _exit(1);
+    }
+    assert_true(child > 0);
+    close(ends[0]);
+    *ret_pipe = ends[1];
+    return child;
+}
+
 static void counts_what_is_lost(void **state)
 {
     struct sensor_record record;
@@ -310,6 +330,26 @@ static void counts_what_is_lost(void **state)
     assert_int_equal(counts.passed, taken);
     close_sensors(state); /* with a sensor that is on */
     reach(0, 0);
+}
+
+static void counts_beginnings_that_are_lost(void **state)
+{
+    struct problem problem = {""};
+    int pipe_end;
+
+    (void)state;
+    if (sensors == NULL)
+        skip();
+    struct sensors *small = open_others(4096);
+    struct sensor *sensor = add_to(small, "reach", plain_values, 1, (struct sensor_wish){0});
+    assert_int_equal(0, sensors_tell_beginnings(small, &problem));
+    turn(sensor, true);
+    for (one = 0; one < 1000; one++)
+        reach(0, 0);
+    pid_t child = begin_child(&pipe_end);
+    close(pipe_end);
+    assert_int_equal(child, waitpid(child, NULL, 0));
+    assert_true(sensors_lost_beginnings(small) > 0);
 }
 
 /* What is lost is not taken for known: the same values come again. */
@@ -391,26 +431,6 @@ static void a_child_is_not_the_program(void **state)
     assert_int_equal(1, drain(sensors, &record));
     assert_int_equal(getpid(), record.pid);
     sensor_remove(sensor);
-}
-
-/* Begins to execute another program once the pipe says so. */
-static pid_t begin_child(int *ret_pipe)
-{
-    int ends[2];
-    char byte;
-
-    assert_int_equal(0, pipe(ends));
-    pid_t child = fork();
-    if (child == 0) {
-        close(ends[1]);
-        if (read(ends[0], &byte, 1) == 1 && dup2(ends[0], 0) == 0)
-            execl("/bin/cat", "cat", NULL);
-        _exit(1);
-    }
-    assert_true(child > 0);
-    close(ends[0]);
-    *ret_pipe = ends[1];
-    return child;
 }
 
 /* Not only at the next of the looks that are made now and then. */
@@ -764,6 +784,7 @@ int main(void)
         SENSOR_TEST(sampled_once_for_each_request),
         SENSOR_TEST(only_changes),
         SENSOR_TEST(counts_what_is_lost),
+        SENSOR_TEST(counts_beginnings_that_are_lost),
         SENSOR_TEST(what_is_lost_comes_again),
         SENSOR_TEST(threads_at_the_same_place),
         SENSOR_TEST(a_child_is_not_the_program),
