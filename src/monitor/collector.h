@@ -93,7 +93,8 @@ struct collector {
     void (*count)(void *self, struct monitor_counts *counts);
     void (*free)(void *self);
     /* The next five may be NULL. Sensors for the wish in all processes that execute this file, before there is one; its pid is 0.
-     * Returns 0, or a negative errno: there are none. */
+     * Returns 0, or a negative errno: there are none. -EINVAL, with a line in `problem`: the file has no such place or
+     * value. */
     int (*expect)(void *self, const struct collect_wish *wish, const char *path,
                   struct problem *problem);
     /* Whether records of this process wait for a collection. */

@@ -335,7 +335,7 @@ static int fill(struct sensing *sensing, struct collection *collection,
 {
     bool has_places = collection_object(&collection->wish)->place_count > 0;
     struct problem why = {""};
-    collection->standing = standing_for(sensing, &collection->wish, NULL);
+    collection->standing = standing_for(sensing, &collection->wish, NULL, NULL);
     if (collection->standing != NULL)
         return fill_from_standing(sensing, collection, ret_how, problem);
     int result = open_program(sensing, collection->wish.pid, &collection->program, problem);

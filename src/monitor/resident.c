@@ -203,8 +203,11 @@ static void expect(struct resident *resident, uint32_t view, uint32_t entity, co
     const struct view *of = &resident->options.file->views[view];
     const struct collector *collector = collector_for(resident, &of->entities[entity]);
 
-    if (collector != NULL && collector->expect != NULL)
-        (void)collector->expect(collector->self, &wish, path, NULL);
+    struct problem problem = {""};
+    if (collector != NULL && collector->expect != NULL &&
+        collector->expect(collector->self, &wish, path, &problem) == -EINVAL)
+        resident_note(resident, "view %s: %s has no sensors before its processes are found: %s",
+                      of->name, path, problem.text);
 }
 
 int resident_define(struct resident *resident, const char *text, struct problem *problem)

@@ -97,6 +97,15 @@ static int refilter(void *self, struct collection *collection, struct problem *p
     return problem_set(problem, -ENOTSUP, "fractions");
 }
 
+/* The program has no such place. */
+static int expect(void *self, const struct collect_wish *wish, const char *path,
+                  struct problem *problem)
+{
+    (void)self;
+    (void)wish;
+    return problem_set(problem, -EINVAL, "%s: there is no changed", path);
+}
+
 static bool holds(void *self, pid_t pid)
 {
     return ((struct world *)self)->held == pid;
@@ -170,6 +179,7 @@ static int begin(void **state)
                                         .turn = turn,
                                         .read = read_values,
                                         .refilter = refilter,
+                                        .expect = expect,
                                         .holds = holds,
                                         .descriptor = descriptor,
                                         .work = work,
@@ -283,6 +293,14 @@ static void what_a_sensor_cannot_filter_is_filtered_here(void **state)
     assert_int_equal(3, world->records);
 }
 
+static void a_place_that_does_not_exist_is_noted_at_once(void **state)
+{
+    struct world *world = *state;
+
+    assert_int_equal(0, resident_define(world->resident, "brief=/bin/cat", NULL));
+    assert_non_null(strstr(world->note, "cat has no sensors before its processes are found: "));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -290,6 +308,7 @@ int main(void)
                                         end),
         cmocka_unit_test_setup_teardown(what_waits_for_its_process_is_not_handed_over, begin, end),
         cmocka_unit_test_setup_teardown(what_a_sensor_cannot_filter_is_filtered_here, begin, end),
+        cmocka_unit_test_setup_teardown(a_place_that_does_not_exist_is_noted_at_once, begin, end),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
