@@ -54,7 +54,7 @@ static void print_text(FILE *out, uint64_t begin, const struct view_change *chan
         fprintf(out, "  %s: %s", change->view->targets[i].name, text);
     }
     view_receiver_text(change->view, receiver);
-    if (change->kind == VIEW_APPEARED && receiver[0] != '\0')
+    if (change->notifies && receiver[0] != '\0')
         fprintf(out, "  -> %s", receiver);
     fputc('\n', out);
 }
@@ -94,7 +94,7 @@ static int print_json(FILE *out, uint64_t begin, const struct view_change *chang
                   "since_begin", (json_int_t)(change->time - begin), "view", change->view->name,
                   "row", change->row[0] == '\0' || row == NULL ? (json_decref(row), NULL) : row,
                   "change", change_words[change->kind], "values", values);
-    if (change->kind == VIEW_APPEARED && change->view->notifies)
+    if (change->notifies)
         failed |= json_object_set_new(line, "notify", json_of_receiver(change->view));
     failed |= json_dumpf(line, out, JSON_COMPACT);
     fputc('\n', out);
