@@ -56,12 +56,7 @@ static void refuse(struct control_lines *lines, uint64_t client, json_t *id, con
 
 static json_t *json_of_value(const struct view_value *value, uint64_t time)
 {
-    json_t *values = wire_values(value, 1);
-    json_t *object =
-        json_pack("{s:O, s:I}", "value", json_array_get(values, 0), "time", (json_int_t)time);
-
-    json_decref(values);
-    return object;
+    return json_pack("{s:o, s:I}", "value", view_value_json(value), "time", (json_int_t)time);
 }
 
 /* ---- methods: each returns 0 and *ret_result, or a negative errno with a line in `problem` ---- */
@@ -87,14 +82,13 @@ static void list_row(void *context, const struct central_row_state *state)
     bool has_values = state->active && !state->late;
     json_t *row =
         json_pack("{s:o}", "active", state->late ? json_null() : json_boolean(state->active));
-    json_t *list = wire_values(state->values, has_values ? listing->view->target_count : 0);
     json_t *shown = json_object();
 
     if (state->name[0] != '\0')
-        json_object_set_new(row, "row", json_string(state->name));
-    for (size_t i = 0; i < json_array_size(list); i++)
-        json_object_set(shown, listing->view->targets[i].name, json_array_get(list, i));
-    json_decref(list);
+        json_object_set_new(row, "row", view_text_json(state->name));
+    for (size_t i = 0; has_values && i < listing->view->target_count; i++)
+        json_object_set_new(shown, listing->view->targets[i].name,
+                            view_value_json(&state->values[i]));
     json_object_set_new(row, "values", shown);
     json_array_append_new(listing->rows, row);
 }
