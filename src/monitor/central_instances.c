@@ -177,6 +177,21 @@ void central_replan(struct central_row *row, const struct view_plan *plan)
 
 /* ---- which instance an entity is ---- */
 
+static bool is_process(const struct known_instance *instance)
+{
+    return instance->builtin == VIEW_PROGRAM || instance->builtin == VIEW_PROCESS;
+}
+
+#define COMM_SIZE 16 /* the kernel cuts names of processes to this, with the 0 */
+
+/* As instances.c compares programs with names of processes. */
+static bool is_named(const struct known_instance *instance, const char *name)
+{
+    return view_same_name(instance->program, name) ||
+           (is_process(instance) && strlen(instance->program) == COMM_SIZE - 1 &&
+            strncasecmp(instance->program, name, COMM_SIZE - 1) == 0);
+}
+
 bool central_is_entity(const struct central *central, const struct known_instance *instance,
                        const struct view_entity *entity)
 {
@@ -191,9 +206,9 @@ bool central_is_entity(const struct central *central, const struct known_instanc
     case VIEW_NAME:
         if (entity->other != NULL)
             return false;
-        if (view_same_name(instance->program, entity->name))
+        if (is_named(instance, entity->name))
             return true;
-        return colon != NULL && view_same_name(instance->program, colon + 1) &&
+        return colon != NULL && is_named(instance, colon + 1) &&
                strlen(machine) == (size_t)(colon - entity->name) &&
                strncasecmp(machine, entity->name, strlen(machine)) == 0;
     default:
@@ -404,11 +419,6 @@ static const struct view_entity *find_entity(const struct central *central, cons
                 return &view->entities[k];
     }
     return NULL;
-}
-
-static bool is_process(const struct known_instance *instance)
-{
-    return instance->builtin == VIEW_PROGRAM || instance->builtin == VIEW_PROCESS;
 }
 
 static void name_instance(const struct central *central, struct known_instance *instance,

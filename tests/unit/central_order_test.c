@@ -27,6 +27,7 @@ struct world {
     struct view_costs costs;
     struct central *central;
     uint32_t row; /* as the resident monitors know it */
+    pid_t bound;
     uint64_t begin;
     struct {
         enum view_change_kind kind;
@@ -44,6 +45,8 @@ static int do_step(void *self, const struct row_step *step, struct problem *prob
     (void)problem;
     if (step->kind == STEP_OPEN)
         world->row = step->row;
+    if (step->kind == STEP_BIND)
+        world->bound = step->pid;
     return 0;
 }
 
@@ -75,7 +78,7 @@ static void on_notify(void *context, const struct view_change *change, uint64_t 
     ((struct world *)context)->notified++;
 }
 
-static struct world *new_world(void)
+static struct world *new_world_of(const char *views)
 {
     struct world *world = calloc(1, sizeof(*world));
     const struct central_calls calls = {world, on_changed, on_note, on_notify, NULL};
@@ -83,7 +86,7 @@ static struct world *new_world(void)
     struct problem problem = {""};
 
     assert_non_null(world);
-    if (view_parse("test", text, strlen(text), &world->file, &problem) < 0)
+    if (view_parse("test", views, strlen(views), &world->file, &problem) < 0)
         fail_msg("%s", problem.text);
     view_costs_init(&world->costs);
     /* so that both are traced */
@@ -99,6 +102,13 @@ static struct world *new_world(void)
         assert_int_equal(i, central_add_link(world->central, &link));
     }
     assert_int_equal(0, central_begin(world->central, NULL));
+    return world;
+}
+
+static struct world *new_world(void)
+{
+    struct world *world = new_world_of(text);
+
     for (int i = 0; i < 2; i++)
         central_appeared(world->central, i, "Q", 100 + i, "q");
     world->begin = clock_now(CLOCK_REALTIME);
@@ -382,6 +392,26 @@ static void who_has_dropped_values_is_unknown_until_it_has_said_all(void **state
     free_world(world);
 }
 
+/* ---- instances ---- */
+
+#define DEFINITION                                                                                 \
+    "ATTRIBUTE DEFINITION FOR OBJECT Q\n len: length;\n AT \"changed\";\nEND ATTRIBUTE DEF\n"
+
+/* The kernel cuts names of processes after 15 bytes. */
+static void a_long_name_is_that_of_a_process_whose_name_was_cut(void **state)
+{
+    struct world *world = new_world_of(
+        DEFINITION "VIEW DEF Long (one: Q[\"elasticsearch-server\"].len)\n"
+                   " ACTIVE WHEN Q[\"elasticsearch-server\"].len > 24;\nEND VIEW DEF\n");
+
+    (void)state;
+    central_appeared(world->central, 0, "Q", 6, "elasticsearch");
+    assert_int_equal(0, world->bound);
+    central_appeared(world->central, 0, "Q", 7, "elasticsearch-s");
+    assert_int_equal(7, world->bound);
+    free_world(world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -394,6 +424,7 @@ int main(void)
         cmocka_unit_test(what_a_row_became_while_unknown_has_the_time_of_its_values),
         cmocka_unit_test(a_row_is_unknown_until_who_was_late_has_caught_up),
         cmocka_unit_test(who_has_dropped_values_is_unknown_until_it_has_said_all),
+        cmocka_unit_test(a_long_name_is_that_of_a_process_whose_name_was_cut),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
