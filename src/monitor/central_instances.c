@@ -317,6 +317,19 @@ static void add_row(struct central *central, uint32_t view, const struct known_i
     bind_row(row);
 }
 
+/* The plan of another row of its view, for those who ask; NULL: there is none. */
+static const struct view_plan *other_plan(const struct central_row *row)
+{
+    const struct central *central = row->central;
+
+    for (size_t i = 0; i < central->row_count; i++) {
+        const struct central_row *other = central->rows[i];
+        if (other != NULL && other != row && other->view == row->view && other->planned)
+            return &other->plan;
+    }
+    return NULL;
+}
+
 static void remove_row(struct central *central, struct central_row *row)
 {
     for (uint32_t i = 0; i < central_view_of(row)->entity_count; i++)
@@ -325,7 +338,7 @@ static void remove_row(struct central *central, struct central_row *row)
     central_set_unknown(row, false, clock_now(CLOCK_REALTIME));
     close_shares(row);
     if (central->plans[row->view] == &row->plan)
-        central->plans[row->view] = NULL;
+        central->plans[row->view] = other_plan(row);
     central->rows[row->number % MONITOR_ROWS_MOST] = NULL;
     if (row->stored > 0)
         central_retire(central, row->stored);

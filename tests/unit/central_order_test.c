@@ -412,6 +412,22 @@ static void a_long_name_is_that_of_a_process_whose_name_was_cut(void **state)
     free_world(world);
 }
 
+static void a_view_has_a_plan_while_an_instance_lives(void **state)
+{
+    struct world *world = new_world_of(
+        DEFINITION "VIEW DEF Each (one: Q[*].len)\n ACTIVE WHEN Q[*].len > 24;\nEND VIEW DEF\n");
+
+    (void)state;
+    assert_null(central_plan(world->central, 0));
+    central_appeared(world->central, 0, "Q", 6, "q");
+    central_appeared(world->central, 1, "Q", 7, "q");
+    central_ended(world->central, 1, "Q", 7);
+    assert_non_null(central_plan(world->central, 0));
+    central_ended(world->central, 0, "Q", 6);
+    assert_null(central_plan(world->central, 0));
+    free_world(world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -425,6 +441,7 @@ int main(void)
         cmocka_unit_test(a_row_is_unknown_until_who_was_late_has_caught_up),
         cmocka_unit_test(who_has_dropped_values_is_unknown_until_it_has_said_all),
         cmocka_unit_test(a_long_name_is_that_of_a_process_whose_name_was_cut),
+        cmocka_unit_test(a_view_has_a_plan_while_an_instance_lives),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
