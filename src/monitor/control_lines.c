@@ -74,19 +74,21 @@ static int find_view(const struct control_lines *lines, json_t *params, struct p
 struct listing {
     json_t *rows;
     const struct view *view;
+    bool is_on;
 };
 
 static void list_row(void *context, const struct central_row_state *state)
 {
     struct listing *listing = context;
-    bool has_values = state->active && !state->late;
-    json_t *row =
-        json_pack("{s:o}", "active", state->late ? json_null() : json_boolean(state->active));
+    const char *word = view_row_state(state, listing->is_on);
+    bool is_active = strcmp(word, "active") == 0;
+    json_t *row = json_pack("{s:o}", "active",
+                            strcmp(word, "unknown") == 0 ? json_null() : json_boolean(is_active));
     json_t *shown = json_object();
 
     if (state->name[0] != '\0')
         json_object_set_new(row, "row", view_text_json(state->name));
-    for (size_t i = 0; has_values && i < listing->view->target_count; i++)
+    for (size_t i = 0; is_active && i < listing->view->target_count; i++)
         json_object_set_new(shown, listing->view->targets[i].name,
                             view_value_json(&state->values[i]));
     json_object_set_new(row, "values", shown);
@@ -101,8 +103,10 @@ static int do_views(struct control_lines *lines, json_t *params, json_t **ret_re
     (void)params;
     (void)problem;
     for (size_t i = 0; i < lines->file->view_count; i++) {
-        struct listing listing = {json_array(), &lines->file->views[i]};
-        central_each_row(monitor_central(lines->monitor), (uint32_t)i, list_row, &listing);
+        const struct central *central = monitor_central(lines->monitor);
+        struct listing listing = {json_array(), &lines->file->views[i],
+                                  central_is_on(central, (uint32_t)i)};
+        central_each_row(central, (uint32_t)i, list_row, &listing);
         json_array_append_new(
             views, json_pack("{s:s, s:o}", "view", listing.view->name, "rows", listing.rows));
     }

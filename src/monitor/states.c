@@ -206,11 +206,11 @@ struct listing {
     bool in_order;     /* any row is */
 };
 
-static const char *state_of(const struct listing *listing, const struct central_row_state *row)
+const char *view_row_state(const struct central_row_state *row, bool on)
 {
-    return !listing->is_on || row->late || row->changing || row->missing != NULL ? "unknown"
-           : row->active                                                         ? "active"
-                                                                                 : "inactive";
+    return !on || row->late || row->changing || row->missing != NULL ? "unknown"
+           : row->active                                             ? "active"
+                                                                     : "inactive";
 }
 
 /* Why it is unknown. */
@@ -234,7 +234,7 @@ static json_t *reason_json(const struct listing *listing, const struct central_r
 static void list_row(void *context, const struct central_row_state *row)
 {
     struct listing *listing = context;
-    const char *state = state_of(listing, row);
+    const char *state = view_row_state(row, listing->is_on);
     bool is_active = strcmp(state, "active") == 0;
 
     if (row->delay > listing->delay)

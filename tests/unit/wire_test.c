@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* wire_test.c: plans and values come out of JSON as they went in; what is damaged is refused. */
+#include "monitor/central.h"
 #include "monitor/states.h"
 #include "monitor/wire.h"
 
@@ -349,6 +350,21 @@ static void texts_that_are_no_utf8_are_shown(void **state)
                "\"?\"");
 }
 
+static void what_is_not_known_is_neither_active_nor_inactive(void **state)
+{
+    const struct view_entity entity = {0};
+    const struct central_row_state active = {.active = true}, inactive = {0}, late = {.late = true};
+    const struct central_row_state changing = {.changing = true}, missing = {.missing = &entity};
+
+    (void)state;
+    assert_string_equal("active", view_row_state(&active, true));
+    assert_string_equal("inactive", view_row_state(&inactive, true));
+    assert_string_equal("unknown", view_row_state(&active, false));
+    assert_string_equal("unknown", view_row_state(&late, true));
+    assert_string_equal("unknown", view_row_state(&changing, true));
+    assert_string_equal("unknown", view_row_state(&missing, true));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -362,6 +378,7 @@ int main(void)
         cmocka_unit_test(other_steps_are_refused),
         cmocka_unit_test(whole_numbers_are_integers),
         cmocka_unit_test(texts_that_are_no_utf8_are_shown),
+        cmocka_unit_test(what_is_not_known_is_neither_active_nor_inactive),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
