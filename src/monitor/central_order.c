@@ -198,8 +198,8 @@ void central_take_held(struct central_row *row)
         return;
     }
     uint64_t latest = take_out(order, row, &of_row);
-    if (latest > row->settled)
-        row->settled = latest;
+    if (latest > row->early)
+        row->early = latest;
     if (latest != 0)
         central_set_unknown(row, true, clock_now(CLOCK_REALTIME));
     while (of_row.count > 0)
@@ -223,7 +223,7 @@ static void note(struct central *central, int link, const char *text)
 
 bool central_is_unknown(const struct central_row *row)
 {
-    if (central_is_changing(row))
+    if (central_is_changing(row) || row->early != 0)
         return true;
     for (size_t i = 0; i < row->opened_count; i++)
         if (row->central->order.links[row->opened[i]].late ||
@@ -247,15 +247,19 @@ static void set_late(struct central *central, int link, const char *why, uint64_
     mark_rows(central, time);
 }
 
-/* Rows whose plan was changed, and whose first values are evaluated; and those that did not wait for others. */
+/* Rows whose plan was changed, and whose first values are evaluated; and those whose values did not wait for others, which have
+ * reported up to then by now. */
 static void settle_rows(struct central *central, uint64_t until)
 {
     for (size_t i = 0; i < central->row_count; i++) {
         struct central_row *row = central->rows[i];
-        if (row == NULL || row->settling != 0 || row->settled == 0 ||
-            (central_is_ordered(row) && row->settled > until))
+        if (row == NULL || (row->early == 0 && row->settled == 0))
             continue;
-        row->settled = 0;
+        uint64_t most = central_is_ordered(row) ? until : UINT64_MAX;
+        if (row->early <= most)
+            row->early = 0;
+        if (row->settling == 0 && row->settled <= most)
+            row->settled = 0;
         central_set_unknown(row, central_is_unknown(row), clock_now(CLOCK_REALTIME));
     }
 }

@@ -70,7 +70,9 @@ struct central_row {
     uint32_t
         settling; /* set of entities whose first values under a new plan have not come yet ... */
     uint64_t
-        settled; /* ... and the wall clock of the latest of those that have, or of values evaluated early; 0: none */
+        settled; /* ... and the wall clock of the latest of those that have; 0: all is evaluated */
+    uint64_t
+        early; /* wall clock of the latest value that did not wait for other machines; 0: none */
 };
 
 struct order_link {
