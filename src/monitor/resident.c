@@ -383,7 +383,7 @@ static void bind(struct part *part, pid_t pid)
     if (part->on && part->how.traced)
         begun_sensed(part->share->resident, pid, part->how.since);
     else if (begun != NULL && part->share->plan.parts[part->entity].collection != VIEW_SAMPLED)
-        begun->seen = false; /* it may have ended meanwhile */
+        begun->seen = part->on; /* it is read, or may have ended meanwhile */
 }
 
 /* Here the views may be the central monitor's, whose constant has changed already. */

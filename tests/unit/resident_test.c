@@ -28,6 +28,7 @@ struct world {
     void *begun_context;
     pid_t held; /* records of this process wait */
     pid_t appeared;
+    bool cannot_trace;
     collect_values *values;
     void *values_context;
     size_t records;
@@ -63,7 +64,7 @@ static int open_collection(void *self, const struct collect_wish *wish, collect_
     world->values = values;
     world->values_context = context;
     *ret_collection = self;
-    *ret_how = (struct collected_how){.traced = true, .filtered = wish->filter};
+    *ret_how = (struct collected_how){.traced = !world->cannot_trace, .filtered = wish->filter};
     return 0;
 }
 
@@ -224,10 +225,10 @@ static pid_t begin_zombie(void)
 }
 
 /* The kernel reports that it has begun. Returns when, as the wall clock has it. */
-static uint64_t hear_beginning(struct world *world, pid_t pid)
+static uint64_t hear_beginning(struct world *world, pid_t pid, bool covered)
 {
     const struct collected_beginning beginning = {
-        .pid = pid, .name = "brief", .time = clock_now(CLOCK_MONOTONIC), .covered = true};
+        .pid = pid, .name = "brief", .time = clock_now(CLOCK_MONOTONIC), .covered = covered};
 
     world->begun(world->begun_context, &beginning);
     return clock_now(CLOCK_REALTIME);
@@ -241,7 +242,7 @@ static void a_zombie_has_ended_and_appears_with_its_records(void **state)
     pid_t pid = begin_zombie();
 
     world->held = pid;
-    hear_beginning(world, pid);
+    hear_beginning(world, pid, true);
     for (int i = 0; i < 3 && world->appeared == 0; i++) {
         usleep(10000);
         assert_int_equal(0, resident_work(world->resident, NULL));
@@ -254,7 +255,7 @@ static void what_waits_for_its_process_is_not_handed_over(void **state)
 {
     struct world *world = *state;
 
-    uint64_t heard = hear_beginning(world, getpid());
+    uint64_t heard = hear_beginning(world, getpid(), true);
     world->held = getpid();
     usleep(10000);
     assert_int_equal(0, resident_work(world->resident, NULL));
@@ -262,6 +263,27 @@ static void what_waits_for_its_process_is_not_handed_over(void **state)
     world->held = 0;
     assert_int_equal(0, resident_work(world->resident, NULL));
     assert_true(resident_until(world->resident) > heard);
+}
+
+/* It is read now and then. */
+static void what_is_read_was_seen(void **state)
+{
+    struct world *world = *state;
+    const struct view_plan plan = {.top = VIEW_IN_CENTRAL,
+                                   .parts = {{VIEW_TRACED, VIEW_IN_CENTRAL, 0}}};
+    const struct row_step open = {.kind = STEP_OPEN, .plan = &plan};
+    const struct row_step bind = {.kind = STEP_BIND, .pid = begin_zombie()};
+    struct monitor_counts counts = {0};
+
+    world->cannot_trace = true;
+    hear_beginning(world, bind.pid, false);
+    assert_int_equal(0, resident_step(world->resident, &open, NULL));
+    assert_int_equal(0, resident_step(world->resident, &bind, NULL));
+    usleep(10000);
+    assert_int_equal(0, resident_work(world->resident, NULL));
+    resident_count(world->resident, &counts);
+    assert_int_equal(0, counts.unseen);
+    waitpid(bind.pid, NULL, 0);
 }
 
 static void give_length(struct world *world, double length)
@@ -307,6 +329,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_zombie_has_ended_and_appears_with_its_records, begin,
                                         end),
         cmocka_unit_test_setup_teardown(what_waits_for_its_process_is_not_handed_over, begin, end),
+        cmocka_unit_test_setup_teardown(what_is_read_was_seen, begin, end),
         cmocka_unit_test_setup_teardown(what_a_sensor_cannot_filter_is_filtered_here, begin, end),
         cmocka_unit_test_setup_teardown(a_place_that_does_not_exist_is_noted_at_once, begin, end),
     };
