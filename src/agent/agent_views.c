@@ -15,9 +15,8 @@
 
 #define BATCH_BYTES 400000u /* of one notice, about */
 #define SAID_MOST   50000u  /* what waits: then values are dropped ... */
-#define SAID_ALL                                                                                   \
-    (2 * SAID_MOST) /* ... and then even what becomes of rows, which is said again later */
-#define PENDING 2u  /* notices on their way: what happens meanwhile goes together */
+#define SAID_ALL    100000u /* ... and then even what becomes of rows, which is said again later */
+#define PENDING     2u      /* notices on their way: what happens meanwhile goes together */
 #define BEAT_SLOW                                                                                  \
     500000000 /* ns: how often it says that all has been said, if nothing is compared with others */
 
@@ -46,19 +45,17 @@ static void drop(struct agent_views *views, json_t *what)
 
 static void say_one(struct agent_views *views, json_t *what)
 {
-    if (json_array_size(views->said) >= SAID_ALL)
-        drop(views, what);
-    else if (what != NULL)
+    if (what != NULL)
         json_array_append_new(views->said, what);
 }
 
-static void say_values(struct agent_views *views, json_t *what)
+/* Unless so many wait already. */
+static void say_up_to(struct agent_views *views, size_t most, json_t *what)
 {
-    if (json_array_size(views->said) < SAID_MOST) {
+    if (json_array_size(views->said) < most)
         say_one(views, what);
-        return;
-    }
-    drop(views, what);
+    else
+        drop(views, what);
 }
 
 static json_t *values_of(struct agent_views *views, uint32_t row, const struct view_value *values)
@@ -71,9 +68,9 @@ static json_t *values_of(struct agent_views *views, uint32_t row, const struct v
 static void on_record(void *context, uint32_t row, uint32_t entity, uint64_t time, uint32_t probe,
                       const struct view_value *values)
 {
-    say_values(context,
-               json_pack("[s, I, I, I, I, o]", "record", (json_int_t)row, (json_int_t)entity,
-                         (json_int_t)time, (json_int_t)probe, values_of(context, row, values)));
+    say_up_to(context, SAID_MOST,
+              json_pack("[s, I, I, I, I, o]", "record", (json_int_t)row, (json_int_t)entity,
+                        (json_int_t)time, (json_int_t)probe, values_of(context, row, values)));
 }
 
 static void on_answer(void *context, uint32_t row, uint32_t entity, uint64_t time,
@@ -92,10 +89,7 @@ static void on_result(void *context, uint32_t row, bool active, bool edge, uint6
     json_t *what = json_pack("[s, I, b, I, o]", "result", (json_int_t)row, active, (json_int_t)time,
                              wire_values(targets, count));
 
-    if (edge)
-        say_one(views, what);
-    else
-        say_values(views, what);
+    say_up_to(views, edge ? SAID_ALL : SAID_MOST, what);
 }
 
 static void say_instance(struct agent_views *views, const char *what,

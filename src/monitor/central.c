@@ -138,7 +138,9 @@ void central_note(struct central *central, const char *line)
 
 void central_finish(struct central *central)
 {
-    central_take_held(central, NULL);
+    for (size_t i = 0; i < central->row_count; i++)
+        if (central->rows[i] != NULL)
+            central_take_held(central->rows[i]);
 }
 
 /* ---- changes and questions from outside ---- */

@@ -143,7 +143,8 @@ void central_said(struct central *central, int link, uint64_t until);
 /* So many values of it will never come. Rows with its values are unknown until central_said. */
 void central_dropped(struct central *central, int link, uint64_t count);
 
-/* Evaluates what still waits: nothing more will come. */
+/* Evaluates what still waits: nothing more will come. Rows for which anything waits are unknown: what other machines had
+ * then has not come. */
 void central_finish(struct central *central);
 
 /* Finds machines that are late: call it from time to time. */

@@ -52,7 +52,7 @@ static void unbind_entity(struct central_row *row, uint32_t entity)
 {
     if (row->bound[entity] == 0)
         return;
-    central_take_held(row->central, row);
+    central_take_held(row);
     central_store_row(row);
     if ((row->linked & 1u << entity) != 0)
         central_step(row->central, row->links[entity],
@@ -157,10 +157,11 @@ void central_replan(struct central_row *row, const struct view_plan *plan)
 
     row->settling = 0;
     central_set_unknown(row, true, clock_now(CLOCK_REALTIME));
-    central_take_held(central, row);
+    central_take_held(row);
     close_shares(row); /* which answers for the earlier plan */
     central_keep_changes(row);
     row->plan = *plan;
+    row->edge = row->active ? clock_now(CLOCK_REALTIME) : row->edge;
     row->active = false; /* unknown */
     open_plan(row);
     row->settling = row->linked;
@@ -176,6 +177,21 @@ void central_replan(struct central_row *row, const struct view_plan *plan)
 
 /* ---- which instance an entity is ---- */
 
+static bool is_process(const struct known_instance *instance)
+{
+    return instance->builtin == VIEW_PROGRAM || instance->builtin == VIEW_PROCESS;
+}
+
+#define COMM_SIZE 16 /* the kernel cuts names of processes to this, with the 0 */
+
+/* As instances.c compares programs with names of processes. */
+static bool is_named(const struct known_instance *instance, const char *name)
+{
+    return view_same_name(instance->program, name) ||
+           (is_process(instance) && strlen(instance->program) == COMM_SIZE - 1 &&
+            strncasecmp(instance->program, name, COMM_SIZE - 1) == 0);
+}
+
 bool central_is_entity(const struct central *central, const struct known_instance *instance,
                        const struct view_entity *entity)
 {
@@ -190,9 +206,9 @@ bool central_is_entity(const struct central *central, const struct known_instanc
     case VIEW_NAME:
         if (entity->other != NULL)
             return false;
-        if (view_same_name(instance->program, entity->name))
+        if (is_named(instance, entity->name))
             return true;
-        return colon != NULL && view_same_name(instance->program, colon + 1) &&
+        return colon != NULL && is_named(instance, colon + 1) &&
                strlen(machine) == (size_t)(colon - entity->name) &&
                strncasecmp(machine, entity->name, strlen(machine)) == 0;
     default:
@@ -301,6 +317,19 @@ static void add_row(struct central *central, uint32_t view, const struct known_i
     bind_row(row);
 }
 
+/* The plan of another row of its view, for those who ask; NULL: there is none. */
+static const struct view_plan *other_plan(const struct central_row *row)
+{
+    const struct central *central = row->central;
+
+    for (size_t i = 0; i < central->row_count; i++) {
+        const struct central_row *other = central->rows[i];
+        if (other != NULL && other != row && other->view == row->view && other->planned)
+            return &other->plan;
+    }
+    return NULL;
+}
+
 static void remove_row(struct central *central, struct central_row *row)
 {
     for (uint32_t i = 0; i < central_view_of(row)->entity_count; i++)
@@ -309,7 +338,7 @@ static void remove_row(struct central *central, struct central_row *row)
     central_set_unknown(row, false, clock_now(CLOCK_REALTIME));
     close_shares(row);
     if (central->plans[row->view] == &row->plan)
-        central->plans[row->view] = NULL;
+        central->plans[row->view] = other_plan(row);
     central->rows[row->number % MONITOR_ROWS_MOST] = NULL;
     if (row->stored > 0)
         central_retire(central, row->stored);
@@ -403,11 +432,6 @@ static const struct view_entity *find_entity(const struct central *central, cons
                 return &view->entities[k];
     }
     return NULL;
-}
-
-static bool is_process(const struct known_instance *instance)
-{
-    return instance->builtin == VIEW_PROGRAM || instance->builtin == VIEW_PROCESS;
 }
 
 static void name_instance(const struct central *central, struct known_instance *instance,

@@ -6,7 +6,8 @@
  *      db1           31 at 10.324   ... all is said up to 10.330             evaluated: 10.310, 10.324; 10.338 waits
  *
  * A machine that has not said all for PATIENCE is late: the others do not wait for it, and rows with values from it are unknown
- * until it has. Two clocks are compared as well as they are known: what is closer together may be taken in either order.
+ * until it has, up to the latest value of others that was evaluated meanwhile. Two clocks are compared as well as they are known:
+ * what is closer together may be taken in either order.
  */
 #include "monitor/central_private.h"
 
@@ -122,6 +123,8 @@ static void take_first(struct central *central, struct central_order *order)
 {
     struct waiting *first = pop(order);
 
+    if (first->time > central->order.taken)
+        central->order.taken = first->time;
     central_take_record(central, first->row, first->entity, first->time, 0, first->values,
                         first->count);
     free(first);
@@ -167,24 +170,38 @@ static uint64_t said_by_all(const struct central *central, int *ret_slowest)
     return until;
 }
 
-void central_take_held(struct central *central, const struct central_row *row)
+/* Takes those of the row out of the heap. Returns the time of the latest; 0: it has none. */
+static uint64_t take_out(struct central_order *order, const struct central_row *row,
+                         struct central_order *of_row)
 {
+    size_t count = order->count;
+    uint64_t latest = 0;
+
+    order->count = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct waiting *record = order->heap[i]; /* pushes overwrite only what was looked at */
+        if (record->row == row->number && record->time > latest)
+            latest = record->time;
+        push(record->row == row->number ? of_row : order, record);
+    }
+    return latest;
+}
+
+void central_take_held(struct central_row *row)
+{
+    struct central *central = row->central;
     struct central_order *order = &central->order, of_row = {0};
-    size_t kept = 0;
 
     of_row.heap = calloc(order->count + 1, sizeof(*of_row.heap));
     if (of_row.heap == NULL) {
         central_out_of_memory(central);
         return;
     }
-    for (size_t i = 0; i < order->count; i++)
-        if (row == NULL || order->heap[i]->row == row->number)
-            push(&of_row, order->heap[i]);
-        else
-            order->heap[kept++] = order->heap[i];
-    order->count = 0;
-    for (size_t i = 0; i < kept; i++)
-        push(order, order->heap[i]);
+    uint64_t latest = take_out(order, row, &of_row);
+    if (latest > row->early)
+        row->early = latest;
+    if (latest != 0)
+        central_set_unknown(row, true, clock_now(CLOCK_REALTIME));
     while (of_row.count > 0)
         take_first(central, &of_row);
     free(of_row.heap);
@@ -206,10 +223,11 @@ static void note(struct central *central, int link, const char *text)
 
 bool central_is_unknown(const struct central_row *row)
 {
-    if (central_is_changing(row))
+    if (central_is_changing(row) || row->early != 0)
         return true;
     for (size_t i = 0; i < row->opened_count; i++)
-        if (row->central->order.links[row->opened[i]].late)
+        if (row->central->order.links[row->opened[i]].late ||
+            row->central->order.links[row->opened[i]].behind != 0)
             return true;
     return false;
 }
@@ -229,15 +247,19 @@ static void set_late(struct central *central, int link, const char *why, uint64_
     mark_rows(central, time);
 }
 
-/* Rows whose plan was changed, and whose first values are evaluated. */
+/* Rows whose plan was changed, and whose first values are evaluated; and those whose values did not wait for others, which have
+ * reported up to then by now. */
 static void settle_rows(struct central *central, uint64_t until)
 {
     for (size_t i = 0; i < central->row_count; i++) {
         struct central_row *row = central->rows[i];
-        if (row == NULL || row->settling != 0 || row->settled == 0 ||
-            (central_is_ordered(row) && row->settled > until))
+        if (row == NULL || (row->early == 0 && row->settled == 0))
             continue;
-        row->settled = 0;
+        uint64_t most = central_is_ordered(row) ? until : UINT64_MAX;
+        if (row->early <= most)
+            row->early = 0;
+        if (row->settling == 0 && row->settled <= most)
+            row->settled = 0;
         central_set_unknown(row, central_is_unknown(row), clock_now(CLOCK_REALTIME));
     }
 }
@@ -282,6 +304,18 @@ void central_settle(struct central *central)
     settle_rows(central, until);
 }
 
+/* The others wait for it again. But their values were evaluated up to now: what it had then, it may say only later. */
+static void end_late(struct central *central, int link, uint64_t now)
+{
+    struct order_link *of = &central->order.links[link];
+    uint64_t most = now + AHEAD_MOST; /* a clock may have been set back since */
+
+    of->behind = central->order.taken < most ? central->order.taken : most;
+    if (of->behind <= of->until)
+        of->behind = 0;
+    set_late(central, link, NULL, of->until);
+}
+
 void central_said(struct central *central, int link, uint64_t until)
 {
     struct order_link *of = &central->order.links[link];
@@ -295,7 +329,11 @@ void central_said(struct central *central, int link, uint64_t until)
         of->until = until;
     central_settle(central);
     if (of->late && now < of->until + PATIENCE)
-        set_late(central, link, NULL, of->until);
+        end_late(central, link, now);
+    if (of->behind != 0 && of->until >= of->behind) {
+        of->behind = 0;
+        mark_rows(central, of->until);
+    }
 }
 
 void central_dropped(struct central *central, int link, uint64_t count)

@@ -51,6 +51,7 @@ struct central_row {
     bool active;
     bool unknown;   /* a machine is late: what becomes of the row meanwhile is not told */
     bool told;      /* as active */
+    uint64_t edge;  /* time of the values with which it became active or not, told or not */
     uint64_t since; /* wall clock: when it became what it is */
     uint64_t times; /* how often it became active */
     uint64_t delay; /* ns from a value to its evaluation, at most */
@@ -70,12 +71,15 @@ struct central_row {
         settling; /* set of entities whose first values under a new plan have not come yet ... */
     uint64_t
         settled; /* ... and the wall clock of the latest of those that have; 0: all is evaluated */
+    uint64_t
+        early; /* wall clock of the latest value that did not wait for other machines; 0: none */
 };
 
 struct order_link {
     bool tells;       /* up to when it has said all */
     bool late;        /* that was long ago */
     uint64_t until;   /* wall clock, ns */
+    uint64_t behind;  /* values of others up to then were evaluated without its own; 0: none */
     uint64_t dropped; /* values, since it is late */
 };
 
@@ -84,6 +88,7 @@ struct central_order {
     struct waiting **heap;
     size_t count, capacity;
     uint64_t pushed;
+    uint64_t taken; /* time of the latest record that was evaluated */
     struct order_link links[CENTRAL_LINKS_MOST];
 };
 
@@ -203,8 +208,9 @@ bool central_is_unknown(const struct central_row *row);
 /* Whether its values are compared in the order of their times. */
 bool central_is_ordered(const struct central_row *row);
 
-/* Evaluates what waits of a row now, in order. NULL: of all rows. */
-void central_take_held(struct central *central, const struct central_row *row);
+/* Evaluates what waits of a row now, in order, though other machines may still have earlier values: if anything waits, the row is
+ * unknown, and remains so until they have said all up to the latest of its values. */
+void central_take_held(struct central_row *row);
 
 /* The link is lost. */
 void central_order_forget(struct central *central, int link);

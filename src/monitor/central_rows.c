@@ -105,15 +105,20 @@ void central_set_row(struct central_row *row, bool active, uint64_t time,
     if (active)
         keep_targets(row, targets);
     row->active = active;
+    if (edge)
+        row->edge = time;
     if (!row->unknown)
         tell(row, !active ? VIEW_GONE : edge ? VIEW_APPEARED : VIEW_CHANGED, time);
 }
 
+/* What it has become while it was unknown happened at the time of its values: its notification may be late by now. */
 void central_set_unknown(struct central_row *row, bool unknown, uint64_t time)
 {
     if (row->unknown == unknown)
         return;
     row->unknown = unknown;
+    if (!unknown && row->active != row->told)
+        time = row->edge != 0 ? row->edge : time;
     tell(row, unknown ? VIEW_UNCLEAR : row->active ? VIEW_APPEARED : VIEW_GONE, time);
 }
 

@@ -82,7 +82,8 @@ struct collector {
     int (*turn)(void *self, struct collection *collection, bool on, struct problem *problem);
     /* Hands over the values now. Returns 0, or -ENOTSUP: they cannot be read, or another negative errno. */
     int (*read)(void *self, struct collection *collection);
-    /* Conditions have changed: those of wishes with `filter`. */
+    /* Conditions have changed: those of wishes with `filter`. A negative errno, with a line in `problem` or none: the sensor cannot
+     * evaluate them, and passes all from now on. */
     int (*refilter)(void *self, struct collection *collection, struct problem *problem);
     /* Readable when `work` has something to do; -1: never. */
     int (*descriptor)(void *self);
@@ -92,7 +93,8 @@ struct collector {
     void (*count)(void *self, struct monitor_counts *counts);
     void (*free)(void *self);
     /* The next five may be NULL. Sensors for the wish in all processes that execute this file, before there is one; its pid is 0.
-     * Returns 0, or a negative errno: there are none. */
+     * Returns 0, or a negative errno: there are none. -EINVAL, with a line in `problem`: the file has no such place or
+     * value. */
     int (*expect)(void *self, const struct collect_wish *wish, const char *path,
                   struct problem *problem);
     /* Whether records of this process wait for a collection. */

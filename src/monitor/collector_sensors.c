@@ -255,8 +255,8 @@ static int set_standing_condition(struct collection *collection, struct problem 
 {
     struct collection *standing = collection->standing;
 
-    if (collection->wish.filter && !standing->unfiltered)
-        return set_condition(collection, problem);
+    if (collection->wish.filter && !standing->unfiltered && set_condition(collection, problem) == 0)
+        return 0;
     if (!standing->unfiltered && standing->sensor_count == 1)
         (void)sensor_condition(standing->sensors[0], NULL, 0, NULL, NULL);
     standing->unfiltered = true;
@@ -335,7 +335,7 @@ static int fill(struct sensing *sensing, struct collection *collection,
 {
     bool has_places = collection_object(&collection->wish)->place_count > 0;
     struct problem why = {""};
-    collection->standing = standing_for(sensing, &collection->wish, NULL);
+    collection->standing = standing_for(sensing, &collection->wish, NULL, NULL);
     if (collection->standing != NULL)
         return fill_from_standing(sensing, collection, ret_how, problem);
     int result = open_program(sensing, collection->wish.pid, &collection->program, problem);
@@ -399,9 +399,17 @@ static int turn(void *self, struct collection *collection, bool on, struct probl
 
 static int refilter(void *self, struct collection *collection, struct problem *problem)
 {
+    int result = collection->standing != NULL ? set_standing_condition(collection, problem)
+                                              : set_condition(collection, problem);
+
     (void)self;
-    return collection->standing != NULL ? set_standing_condition(collection, problem)
-                                        : set_condition(collection, problem);
+    if (result == 0)
+        return 0;
+    /* its earlier condition would refuse what is true now */
+    for (size_t i = 0; i < collection->sensor_count; i++)
+        (void)sensor_condition(collection->sensors[i], NULL, 0, NULL, NULL);
+    collection->sensor_passes = true;
+    return result;
 }
 
 /* ---- values ---- */
@@ -422,6 +430,16 @@ static int read_now(const struct collection *collection, struct sensor_value *re
     return result;
 }
 
+/* What was read may have held for a moment only, between two hits with the same values. */
+static void pass_next(const struct collection *collection)
+{
+    const struct collection *with =
+        collection->standing != NULL ? collection->standing : collection;
+
+    for (size_t i = 0; i < with->sensor_count; i++)
+        sensor_pass_next(with->sensors[i]);
+}
+
 static int read_values(void *self, struct collection *collection)
 {
     struct sensing *sensing = self;
@@ -438,8 +456,10 @@ static int read_values(void *self, struct collection *collection)
     collection->starting = false;
     for (; i < waiting.count && (result < 0 || waiting.list[i].time <= time); i++)
         collection_deliver(collection, NULL, &waiting.list[i]);
-    if (result == 0)
+    if (result == 0) {
+        pass_next(collection);
         collection->values(collection->context, time, values);
+    }
     for (; i < waiting.count; i++)
         collection_deliver(collection, NULL, &waiting.list[i]);
     free(waiting.list);
@@ -620,6 +640,8 @@ static void count(void *self, struct monitor_counts *counts)
     counts->records += sum.passed;
     counts->refused += sum.refused;
     counts->lost += sum.lost + sensing->unheld;
+    if (sensing->sensors != NULL)
+        counts->lost += sensors_lost_beginnings(sensing->sensors);
 }
 
 static void free_sensing(void *self)

@@ -92,9 +92,9 @@ void collection_deliver(const struct collection *collection, const struct sensor
                         const struct sensor_record *record);
 
 /* collector_standing.c: finds or makes the one that stands for a wish. `path` of its program: NULL: the file that the process
- * of the wish executes. NULL: there can be none. */
+ * of the wish executes. NULL: there can be none; if the file has no such place or value, `problem` has a line. */
 struct collection *standing_for(struct sensing *sensing, const struct collect_wish *wish,
-                                const char *path);
+                                const char *path, struct problem *problem);
 void standing_free_all(struct sensing *sensing);
 
 /* The records of its process that wait, in order; the caller frees the list. */

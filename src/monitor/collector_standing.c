@@ -250,10 +250,9 @@ static bool may_stand(const struct sensing *sensing, const struct collect_wish *
 }
 
 struct collection *standing_for(struct sensing *sensing, const struct collect_wish *wish,
-                                const char *path)
+                                const char *path, struct problem *problem)
 {
     char executed[PATH_MAX];
-    struct problem problem = {""};
 
     if (!may_stand(sensing, wish))
         return NULL;
@@ -277,7 +276,11 @@ struct collection *standing_for(struct sensing *sensing, const struct collect_wi
     standing->wish.pid = 0;
     if (realpath(path, executed) != NULL)
         snprintf(standing->name, sizeof(standing->name), "%s", strrchr(executed, '/') + 1);
-    standing->failed = make(sensing, standing, path, &problem) < 0;
+    struct problem why = {""};
+    int result = make(sensing, standing, path, &why);
+    standing->failed = result < 0;
+    if (result == -ENOENT || result == -EINVAL)
+        problem_set(problem, result, "%s", why.text);
     if (standing->failed)
         undo(sensing, standing);
     return standing->failed ? NULL : standing;
@@ -336,8 +339,11 @@ void standing_leave(struct collection *collection)
 int standing_expect(void *self, const struct collect_wish *wish, const char *path,
                     struct problem *problem)
 {
-    (void)problem;
-    return standing_for(self, wish, path) == NULL ? -ENOTSUP : 0;
+    struct problem why = {""};
+
+    if (standing_for(self, wish, path, &why) != NULL)
+        return 0;
+    return problem_set(problem, why.text[0] != '\0' ? -EINVAL : -ENOTSUP, "%s", why.text);
 }
 
 void standing_rest(void *self, const struct view_conditions *conditions, bool off)

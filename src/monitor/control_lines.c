@@ -56,12 +56,7 @@ static void refuse(struct control_lines *lines, uint64_t client, json_t *id, con
 
 static json_t *json_of_value(const struct view_value *value, uint64_t time)
 {
-    json_t *values = wire_values(value, 1);
-    json_t *object =
-        json_pack("{s:O, s:I}", "value", json_array_get(values, 0), "time", (json_int_t)time);
-
-    json_decref(values);
-    return object;
+    return json_pack("{s:o, s:I}", "value", view_value_json(value), "time", (json_int_t)time);
 }
 
 /* ---- methods: each returns 0 and *ret_result, or a negative errno with a line in `problem` ---- */
@@ -79,22 +74,23 @@ static int find_view(const struct control_lines *lines, json_t *params, struct p
 struct listing {
     json_t *rows;
     const struct view *view;
+    bool is_on;
 };
 
 static void list_row(void *context, const struct central_row_state *state)
 {
     struct listing *listing = context;
-    bool has_values = state->active && !state->late;
-    json_t *row =
-        json_pack("{s:o}", "active", state->late ? json_null() : json_boolean(state->active));
-    json_t *list = wire_values(state->values, has_values ? listing->view->target_count : 0);
+    const char *word = view_row_state(state, listing->is_on);
+    bool is_active = strcmp(word, "active") == 0;
+    json_t *row = json_pack("{s:o}", "active",
+                            strcmp(word, "unknown") == 0 ? json_null() : json_boolean(is_active));
     json_t *shown = json_object();
 
     if (state->name[0] != '\0')
-        json_object_set_new(row, "row", json_string(state->name));
-    for (size_t i = 0; i < json_array_size(list); i++)
-        json_object_set(shown, listing->view->targets[i].name, json_array_get(list, i));
-    json_decref(list);
+        json_object_set_new(row, "row", view_text_json(state->name));
+    for (size_t i = 0; is_active && i < listing->view->target_count; i++)
+        json_object_set_new(shown, listing->view->targets[i].name,
+                            view_value_json(&state->values[i]));
     json_object_set_new(row, "values", shown);
     json_array_append_new(listing->rows, row);
 }
@@ -107,8 +103,10 @@ static int do_views(struct control_lines *lines, json_t *params, json_t **ret_re
     (void)params;
     (void)problem;
     for (size_t i = 0; i < lines->file->view_count; i++) {
-        struct listing listing = {json_array(), &lines->file->views[i]};
-        central_each_row(monitor_central(lines->monitor), (uint32_t)i, list_row, &listing);
+        const struct central *central = monitor_central(lines->monitor);
+        struct listing listing = {json_array(), &lines->file->views[i],
+                                  central_is_on(central, (uint32_t)i)};
+        central_each_row(central, (uint32_t)i, list_row, &listing);
         json_array_append_new(
             views, json_pack("{s:s, s:o}", "view", listing.view->name, "rows", listing.rows));
     }

@@ -203,8 +203,11 @@ static void expect(struct resident *resident, uint32_t view, uint32_t entity, co
     const struct view *of = &resident->options.file->views[view];
     const struct collector *collector = collector_for(resident, &of->entities[entity]);
 
-    if (collector != NULL && collector->expect != NULL)
-        (void)collector->expect(collector->self, &wish, path, NULL);
+    struct problem problem = {""};
+    if (collector != NULL && collector->expect != NULL &&
+        collector->expect(collector->self, &wish, path, &problem) == -EINVAL)
+        resident_note(resident, "view %s: %s has no sensors before its processes are found: %s",
+                      of->name, path, problem.text);
 }
 
 int resident_define(struct resident *resident, const char *text, struct problem *problem)
@@ -380,7 +383,7 @@ static void bind(struct part *part, pid_t pid)
     if (part->on && part->how.traced)
         begun_sensed(part->share->resident, pid, part->how.since);
     else if (begun != NULL && part->share->plan.parts[part->entity].collection != VIEW_SAMPLED)
-        begun->seen = false; /* it may have ended meanwhile */
+        begun->seen = part->on; /* it is read, or may have ended meanwhile */
 }
 
 /* Here the views may be the central monitor's, whose constant has changed already. */
@@ -557,8 +560,10 @@ int resident_work(struct resident *resident, struct problem *problem)
     uint64_t now = clock_now(CLOCK_MONOTONIC);
     int result = 0;
     bool more = collect(resident);
-    if (!more)
-        resident->until = now;
+    if (!more) {
+        resident->until = begun_until(resident, now);
+        more = resident->begun_count > 0 && collect(resident); /* what was taken from the ring */
+    }
     if (resident->scan <= now) {
         learn_wall(resident);
         resident->scanned = now;

@@ -5,8 +5,8 @@
  */
 #include "monitor/resident_private.h"
 
-#include <errno.h>
-#include <signal.h>
+#include "base/process.h"
+
 #include <stdio.h>
 
 struct begun *begun_find(struct resident *resident, pid_t pid)
@@ -110,7 +110,7 @@ bool begun_look(struct resident *resident, uint64_t now)
         struct begun begun = resident->begun_list[(resident->begun_first + i) % BEGUN_MOST];
         bool seen = begun.seen || begun.on != 0 || instances_lives(resident->instances, begun.pid);
         uint64_t since = begun.time != 0 ? begun.time : begun.on;
-        bool gone = !seen && kill(begun.pid, 0) < 0 && errno == ESRCH;
+        bool gone = !seen && !process_lives(begun.pid); /* or a zombie */
         bool held = gone && is_held(resident, begun.pid);
         bool waits = only && held &&
                      (alone || instances_has_other(resident->instances, begun.name, &begun.file));
@@ -152,4 +152,18 @@ bool begun_waits(const struct resident *resident)
             return true;
     }
     return false;
+}
+
+uint64_t begun_until(const struct resident *resident, uint64_t now)
+{
+    uint64_t until = now;
+
+    for (size_t i = 0; i < resident->begun_count; i++) {
+        const struct begun *begun = &resident->begun_list[(resident->begun_first + i) % BEGUN_MOST];
+        bool seeks = !begun->seen || instances_lives(resident->instances, begun->pid);
+        if (begun->time != 0 && begun->time < until && begun->on == 0 && seeks &&
+            is_held(resident, begun->pid))
+            until = begun->time;
+    }
+    return until;
 }

@@ -275,10 +275,22 @@ void part_answer(struct part *part)
                            clock_now(CLOCK_MONOTONIC) + (uint64_t)resident->wall, unknown);
 }
 
-void resident_constants_changed(struct resident *resident, uint32_t view)
+/* If its sensor cannot evaluate the conditions as they are now, they are evaluated here. */
+static void refilter(struct part *part)
 {
     struct problem problem = {""};
 
+    if (!part->how.filtered ||
+        part->collector->refilter(part->collector->self, part->collection, &problem) == 0)
+        return;
+    part->how.filtered = false;
+    if (problem.text[0] != '\0')
+        resident_note(part->share->resident, "view %s: %s; all its records are read instead",
+                      resident_view(part->share)->name, problem.text);
+}
+
+void resident_constants_changed(struct resident *resident, uint32_t view)
+{
     for (size_t i = 0; i < resident->share_capacity; i++) {
         struct share *share = resident->shares[i];
         for (size_t k = 0;
@@ -286,9 +298,7 @@ void resident_constants_changed(struct resident *resident, uint32_t view)
             struct part *part = &share->parts[k];
             if (part->collection == NULL || !part->on)
                 continue;
-            if (part->how.filtered &&
-                part->collector->refilter(part->collector->self, part->collection, &problem) < 0)
-                resident_note(resident, "view %s: %s", resident_view(share)->name, problem.text);
+            refilter(part);
             part->filter = (struct view_filter){false};
             part->first = true; /* the value that was refused so far may be accepted now */
             part_read(part);

@@ -124,6 +124,10 @@ bool begun_wants_only(const struct resident *resident);
  * that may be the only one: what has been found lives after it, and appears with the next look. */
 bool begun_look(struct resident *resident, uint64_t now);
 
+/* Up to when all of what collectors have was handed over at most: what has begun later has records that wait until its sensors are on.
+ * `now`: if there is none. May take records from the ring. */
+uint64_t begun_until(const struct resident *resident, uint64_t now);
+
 /* Whether one has ended whose records wait. */
 bool begun_waits(const struct resident *resident);
 

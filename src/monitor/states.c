@@ -6,6 +6,8 @@
 #include "monitor/wire.h"
 
 #include <errno.h>
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -55,8 +57,7 @@ void view_states_free(struct view_states *states)
 
 /* ---- texts ---- */
 
-/* What programs call themselves need not be UTF-8. */
-static json_t *text_json(const char *text)
+json_t *view_text_json(const char *text)
 {
     char safe[2048];
     json_t *json = json_string(text);
@@ -70,13 +71,25 @@ static json_t *text_json(const char *text)
     return json_string(safe);
 }
 
+json_t *view_value_json(const struct view_value *value)
+{
+    json_t *json = NULL;
+
+    if (value->kind == VIEW_IS_TEXT)
+        return view_text_json(value->text);
+    if (value->kind == VIEW_IS_NUMBER)
+        json = value->number == rint(value->number) && fabs(value->number) <= 0x1p53
+                   ? json_integer((json_int_t)value->number)
+                   : json_real(value->number); /* NULL: infinite, or no number */
+    return json != NULL ? json : json_null();
+}
+
 static json_t *values_json(const struct view *view, const struct view_value *values)
 {
-    json_t *list = wire_values(values, view->target_count), *object = json_object();
+    json_t *object = json_object();
 
     for (size_t i = 0; i < view->target_count; i++)
-        json_object_set(object, view->targets[i].name, json_array_get(list, i));
-    json_decref(list);
+        json_object_set_new(object, view->targets[i].name, view_value_json(&values[i]));
     return object;
 }
 
@@ -112,7 +125,7 @@ void view_states_add(struct view_states *states, const struct view_change *chang
                              (json_int_t)change->time, "view", change->view->name, "change",
                              change_words[change->kind]);
     if (change->row[0] != '\0')
-        json_object_set_new(json, "row", text_json(change->row));
+        json_object_set_new(json, "row", view_text_json(change->row));
     if (change->notifies)
         json_object_set_new(json, "notified", json_true());
     if (has_values)
@@ -162,7 +175,7 @@ json_t *view_plan_json(const struct view_conditions *conditions, const struct vi
                        conditions->of[i].count > 0 && !conditions->of[i].raw, how);
         failed |= json_array_append_new(
             parts,
-            json_pack("{s:o, s:s, s:s, s:s, s:s}", "instance", text_json(entity), "collection",
+            json_pack("{s:o, s:s, s:s, s:s, s:s}", "instance", view_text_json(entity), "collection",
                       is_program ? collections[part->collection] : "figures", "evaluated",
                       sites[part->evaluates], "route", routes[part->route], "how", how));
     }
@@ -193,11 +206,11 @@ struct listing {
     bool in_order;     /* any row is */
 };
 
-static const char *state_of(const struct listing *listing, const struct central_row_state *row)
+const char *view_row_state(const struct central_row_state *row, bool on)
 {
-    return !listing->is_on || row->late || row->changing || row->missing != NULL ? "unknown"
-           : row->active                                                         ? "active"
-                                                                                 : "inactive";
+    return !on || row->late || row->changing || row->missing != NULL ? "unknown"
+           : row->active                                             ? "active"
+                                                                     : "inactive";
 }
 
 /* Why it is unknown. */
@@ -215,13 +228,13 @@ static json_t *reason_json(const struct listing *listing, const struct central_r
         return NULL;
     view_entity_text(row->missing, entity);
     snprintf(text, sizeof(text), "no %s", entity);
-    return text_json(text);
+    return view_text_json(text);
 }
 
 static void list_row(void *context, const struct central_row_state *row)
 {
     struct listing *listing = context;
-    const char *state = state_of(listing, row);
+    const char *state = view_row_state(row, listing->is_on);
     bool is_active = strcmp(state, "active") == 0;
 
     if (row->delay > listing->delay)
@@ -242,7 +255,7 @@ static void list_row(void *context, const struct central_row_state *row)
         json_pack("{s:s, s:I, s:I, s:o*}", "state", state, "since", (json_int_t)row->since, "times",
                   (json_int_t)row->times, "reason", reason_json(listing, row));
     if (row->name[0] != '\0')
-        json_object_set_new(json, "row", text_json(row->name));
+        json_object_set_new(json, "row", view_text_json(row->name));
     if (is_active)
         json_object_set_new(json, "values", values_json(listing->view, row->values));
     json_array_append_new(listing->rows, json);
@@ -290,7 +303,7 @@ static json_t *view_json(const struct view_states *states, size_t number, size_t
     view_receiver_text(view, receiver);
     json_t *json = json_pack(
         "{s:s, s:o, s:b, s:o, s:I, s:I, s:I, s:o*}", "view", view->name, "predicate",
-        text_json(predicate), "on", (int)listing.is_on, "rows", listing.rows, "rows_left_out",
+        view_text_json(predicate), "on", (int)listing.is_on, "rows", listing.rows, "rows_left_out",
         (json_int_t)listing.left_out, "rows_quiet", (json_int_t)listing.quiet, "delay",
         (json_int_t)listing.delay, "plan",
         plan == NULL ? NULL : view_plan_json(central_conditions(central, (uint32_t)number), plan));
@@ -299,7 +312,7 @@ static json_t *view_json(const struct view_states *states, size_t number, size_t
     json_object_set_new(json, "measured",
                         json_pack("{s:f, s:f, s:I, s:o}", "changes", measured.changes, "load",
                                   measured.load, "replanned", (json_int_t)measured.replanned, "why",
-                                  text_json(measured.why)));
+                                  view_text_json(measured.why)));
     const char *correct = correct_word(view, plan, &listing);
     if (view->has_correct)
         json_object_set_new(json, "correct", json_integer((json_int_t)view->correct));
@@ -307,7 +320,7 @@ static json_t *view_json(const struct view_states *states, size_t number, size_t
         json_object_set_new(json, "correct_is", json_string(correct));
     if (view->notifies) {
         json_object_set_new(json, "within", json_integer((json_int_t)view->within));
-        json_object_set_new(json, "receiver", text_json(receiver));
+        json_object_set_new(json, "receiver", view_text_json(receiver));
         json_object_set_new(json, "notifications",
                             notified_json(monitor_notified_of(states->monitor, number)));
     }
@@ -324,9 +337,9 @@ static json_t *machines_json(const struct central *central)
     for (size_t i = 0; i < CENTRAL_LINKS_MOST; i++)
         if (central_machine(central, i, &state))
             json_array_append_new(list, json_pack("{s:o, s:b, s:I, s:I}", "machine",
-                                                  text_json(state.machine), "late", (int)state.late,
-                                                  "until", (json_int_t)state.until, "dropped",
-                                                  (json_int_t)state.dropped));
+                                                  view_text_json(state.machine), "late",
+                                                  (int)state.late, "until", (json_int_t)state.until,
+                                                  "dropped", (json_int_t)state.dropped));
     return list;
 }
 

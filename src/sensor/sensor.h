@@ -192,8 +192,8 @@ size_t sensor_place_count(const struct sensor *sensor);
 int sensor_condition(struct sensor *sensor, const struct view_conditions *conditions,
                      uint32_t entity, const uint32_t *value_of, struct problem *problem);
 
-/* The next record passes, whatever the condition says: for a caller that has read a value meanwhile, which may be true,
- * and would never hear that it is false again. */
+/* The next record passes, whatever the condition says, and whether or not its values have changed: for a caller that has read a value
+ * meanwhile, or has another condition. The value may have held for a moment only: without a record, the caller would keep it. */
 void sensor_pass_next(struct sensor *sensor);
 
 /* Switches it on (attaches it; takes some ms) or off. When off is returned, no more records are made, and it costs the
@@ -247,6 +247,9 @@ void sensor_mute(struct sensor *sensor, pid_t pid, bool muted);
 /* From now on, each process of this machine that begins, or executes a program, is a record. Returns 0, or a negative errno with
  * a line in `problem`. */
 int sensors_tell_beginnings(struct sensors *sensors, struct problem *problem);
+
+/* How many of these records were lost: the ring was full. */
+uint64_t sensors_lost_beginnings(const struct sensors *sensors);
 
 /* Sensors with `family` are those of this process and of all that descends from it, from the first instruction on. Once for a
  * struct sensors. Returns 0, or a negative errno with a line in `problem`. */

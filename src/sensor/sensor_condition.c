@@ -280,6 +280,7 @@ int sensor_condition(struct sensor *sensor, const struct view_conditions *condit
 
 void sensor_pass_next(struct sensor *sensor)
 {
+    __atomic_store_n(&sensor->state->memory.has_last, 0, __ATOMIC_SEQ_CST);
     __atomic_store_n(&sensor->state->memory.was_true, SENSOR_UNTOLD, __ATOMIC_SEQ_CST);
     __atomic_add_fetch(&sensor->state->turn, 1, __ATOMIC_SEQ_CST); /* by file: of all processes */
 }

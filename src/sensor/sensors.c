@@ -198,6 +198,11 @@ uint64_t sensors_not_followed(const struct sensors *sensors)
     return *(const volatile uint64_t *)&sensors->bpf->bss->family_lost;
 }
 
+uint64_t sensors_lost_beginnings(const struct sensors *sensors)
+{
+    return *(const volatile uint64_t *)&sensors->bpf->bss->beginnings_lost;
+}
+
 int sensors_descriptor(const struct sensors *sensors)
 {
     return sensors->waiting;
@@ -261,12 +266,21 @@ static struct sensor_value text_of(const struct sensors *sensors, const struct c
     return value;
 }
 
+/* A program that is watched may execute another one: then it is looked at as soon as the ring is empty. */
+static void look_at(struct sensors *sensors, pid_t pid)
+{
+    for (size_t i = 0; i < sensors->program_count; i++)
+        if (sensors->programs[i].program->pid == pid)
+            sensors->next_look = 0;
+}
+
 /* Returns whether the event is a record of a sensor that exists. */
 static bool make_record(struct sensors *sensors, struct sensor_record *ret_record)
 {
     const struct sensor_event_record *event = &sensors->event.record;
     size_t next = 0;
     if (event->sensor == SENSOR_BEGINS) {
+        look_at(sensors, (pid_t)event->pid);
         *ret_record = (struct sensor_record){
             .command = SENSOR_BEGUN, .time = event->time, .pid = (pid_t)event->pid};
         ret_record->values[0].kind = SENSOR_TEXT;

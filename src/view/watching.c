@@ -196,8 +196,12 @@ static void report(struct view_watch *watch, const struct row *row, enum view_ch
 
     for (size_t i = 0; i < view->target_count; i++)
         values[i] = value_of(&row->values[i]);
-    const struct view_change change = {
-        .kind = kind, .view = view, .row = row->name, .time = time, .values = values};
+    const struct view_change change = {.kind = kind,
+                                       .view = view,
+                                       .row = row->name,
+                                       .time = time,
+                                       .values = values,
+                                       .notifies = kind == VIEW_APPEARED && view->notifies};
     if (watch->calls.changed != NULL)
         watch->calls.changed(watch->calls.context, &change);
 }

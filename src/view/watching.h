@@ -26,7 +26,7 @@ struct view_change {
     const char *row; /* name of the instance that [*] stands for; "": the view's only row */
     uint64_t time;
     const struct view_value *values; /* of the targets, in their order */
-    bool notifies;                   /* a notification is sent of it */
+    bool notifies;                   /* a notification is sent of it; of a recording: would be */
 };
 
 struct view_watch;

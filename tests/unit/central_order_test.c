@@ -27,10 +27,12 @@ struct world {
     struct view_costs costs;
     struct central *central;
     uint32_t row; /* as the resident monitors know it */
+    pid_t bound;
     uint64_t begin;
     struct {
         enum view_change_kind kind;
         double one, two;
+        uint64_t time;
     } told[TOLD];
     size_t told_count, notified, notes;
     char note[256];
@@ -43,6 +45,8 @@ static int do_step(void *self, const struct row_step *step, struct problem *prob
     (void)problem;
     if (step->kind == STEP_OPEN)
         world->row = step->row;
+    if (step->kind == STEP_BIND)
+        world->bound = step->pid;
     return 0;
 }
 
@@ -54,6 +58,7 @@ static void on_changed(void *context, const struct view_change *change)
         return;
     assert_true(world->told_count < TOLD);
     world->told[world->told_count].kind = change->kind;
+    world->told[world->told_count].time = change->time;
     world->told[world->told_count].one = change->values[0].number;
     world->told[world->told_count++].two = change->values[1].number;
 }
@@ -73,7 +78,7 @@ static void on_notify(void *context, const struct view_change *change, uint64_t 
     ((struct world *)context)->notified++;
 }
 
-static struct world *new_world(void)
+static struct world *new_world_of(const char *views)
 {
     struct world *world = calloc(1, sizeof(*world));
     const struct central_calls calls = {world, on_changed, on_note, on_notify, NULL};
@@ -81,7 +86,7 @@ static struct world *new_world(void)
     struct problem problem = {""};
 
     assert_non_null(world);
-    if (view_parse("test", text, strlen(text), &world->file, &problem) < 0)
+    if (view_parse("test", views, strlen(views), &world->file, &problem) < 0)
         fail_msg("%s", problem.text);
     view_costs_init(&world->costs);
     /* so that both are traced */
@@ -97,6 +102,13 @@ static struct world *new_world(void)
         assert_int_equal(i, central_add_link(world->central, &link));
     }
     assert_int_equal(0, central_begin(world->central, NULL));
+    return world;
+}
+
+static struct world *new_world(void)
+{
+    struct world *world = new_world_of(text);
+
     for (int i = 0; i < 2; i++)
         central_appeared(world->central, i, "Q", 100 + i, "q");
     world->begin = clock_now(CLOCK_REALTIME);
@@ -233,6 +245,61 @@ static void whatever_comes_first_rows_become_what_they_were(void **state)
     }
 }
 
+/* db1's queue got short before web1's got long, but that is on its way. */
+static struct world *world_with_a_value_that_waits(void)
+{
+    struct world *world = new_world();
+
+    said_all(world, 0, 0);
+    said_all(world, 1, 0);
+    say_length(world, 1, 1, 30);
+    said_all(world, 0, 2);
+    said_all(world, 1, 2);
+    say_length(world, 0, 40, 30);
+    said_all(world, 0, 50);
+    assert_int_equal(0, world->told_count);
+    return world;
+}
+
+static void an_end_does_not_make_values_known_before_their_turn(void **state)
+{
+    struct world *world = world_with_a_value_that_waits();
+
+    (void)state;
+    central_ended(world->central, 0, "Q", 100);
+    assert_int_equal(1, world->told_count);
+    assert_int_equal(VIEW_UNCLEAR, world->told[0].kind);
+    say_length(world, 1, 35, 10);
+    said_all(world, 1, 45);
+    assert_int_equal(2, world->told_count);
+    assert_int_equal(VIEW_GONE, world->told[1].kind);
+    assert_int_equal(0, world->notified);
+    free_world(world);
+}
+
+static void nor_does_a_machine_that_is_lost(void **state)
+{
+    struct world *world = world_with_a_value_that_waits();
+
+    (void)state;
+    central_lost(world->central, 1);
+    assert_int_equal(0, world->notified);
+    assert_int_equal(VIEW_GONE, world->told[world->told_count - 1].kind);
+    free_world(world);
+}
+
+static void nor_does_the_end_of_all(void **state)
+{
+    struct world *world = world_with_a_value_that_waits();
+
+    (void)state;
+    central_finish(world->central);
+    assert_int_equal(1, world->told_count);
+    assert_int_equal(VIEW_UNCLEAR, world->told[0].kind);
+    assert_int_equal(0, world->notified);
+    free_world(world);
+}
+
 /* ---- who is late ---- */
 
 static void a_row_of_a_machine_that_is_late_is_unknown(void **state)
@@ -262,6 +329,50 @@ static void a_row_of_a_machine_that_is_late_is_unknown(void **state)
     free_world(world);
 }
 
+static void what_a_row_became_while_unknown_has_the_time_of_its_values(void **state)
+{
+    struct world *world = new_world();
+
+    (void)state;
+    world->begin -= 10 * SECOND;
+    said_all(world, 0, 10 * SECOND);
+    said_all(world, 1, 0);
+    assert_int_equal(VIEW_UNCLEAR, world->told[0].kind);
+    say_length(world, 0, 1 * SECOND, 30);
+    say_length(world, 1, 2 * SECOND, 31);
+    said_all(world, 1, 10 * SECOND);
+    assert_int_equal(2, world->told_count);
+    assert_int_equal(VIEW_APPEARED, world->told[1].kind);
+    assert_true(world->told[1].time == world->begin + 2 * SECOND);
+    assert_int_equal(1, world->notified);
+    free_world(world);
+}
+
+/* While web1 was late, values of db1 were evaluated; what web1 had at their time is on its way when it is in time again. */
+static void a_row_is_unknown_until_who_was_late_has_caught_up(void **state)
+{
+    struct world *world = new_world();
+    const uint64_t now = 10 * SECOND;
+
+    (void)state;
+    world->begin -= now;
+    said_all(world, 0, 0);
+    said_all(world, 1, now);
+    assert_int_equal(VIEW_UNCLEAR, world->told[0].kind);
+    say_length(world, 1, now - SECOND / 10, 30);
+    said_all(world, 1, now);
+    say_length(world, 0, now - SECOND / 3, 30); /* until now - 0.2 s: never both */
+    said_all(world, 0, now - SECOND / 4);
+    assert_string_equal(world->note, "web1: its values arrive in time again");
+    assert_int_equal(1, world->told_count);
+    say_length(world, 0, now - SECOND / 5, 10);
+    said_all(world, 0, now);
+    assert_int_equal(2, world->told_count);
+    assert_int_equal(VIEW_GONE, world->told[1].kind);
+    assert_int_equal(0, world->notified);
+    free_world(world);
+}
+
 static void who_has_dropped_values_is_unknown_until_it_has_said_all(void **state)
 {
     struct world *world = new_world();
@@ -281,13 +392,56 @@ static void who_has_dropped_values_is_unknown_until_it_has_said_all(void **state
     free_world(world);
 }
 
+/* ---- instances ---- */
+
+#define DEFINITION                                                                                 \
+    "ATTRIBUTE DEFINITION FOR OBJECT Q\n len: length;\n AT \"changed\";\nEND ATTRIBUTE DEF\n"
+
+/* The kernel cuts names of processes after 15 bytes. */
+static void a_long_name_is_that_of_a_process_whose_name_was_cut(void **state)
+{
+    struct world *world = new_world_of(
+        DEFINITION "VIEW DEF Long (one: Q[\"elasticsearch-server\"].len)\n"
+                   " ACTIVE WHEN Q[\"elasticsearch-server\"].len > 24;\nEND VIEW DEF\n");
+
+    (void)state;
+    central_appeared(world->central, 0, "Q", 6, "elasticsearch");
+    assert_int_equal(0, world->bound);
+    central_appeared(world->central, 0, "Q", 7, "elasticsearch-s");
+    assert_int_equal(7, world->bound);
+    free_world(world);
+}
+
+static void a_view_has_a_plan_while_an_instance_lives(void **state)
+{
+    struct world *world = new_world_of(
+        DEFINITION "VIEW DEF Each (one: Q[*].len)\n ACTIVE WHEN Q[*].len > 24;\nEND VIEW DEF\n");
+
+    (void)state;
+    assert_null(central_plan(world->central, 0));
+    central_appeared(world->central, 0, "Q", 6, "q");
+    central_appeared(world->central, 1, "Q", 7, "q");
+    central_ended(world->central, 1, "Q", 7);
+    assert_non_null(central_plan(world->central, 0));
+    central_ended(world->central, 0, "Q", 6);
+    assert_null(central_plan(world->central, 0));
+    free_world(world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_value_waits_for_earlier_ones_of_the_other_machine),
         cmocka_unit_test(whatever_comes_first_rows_become_what_they_were),
+        cmocka_unit_test(an_end_does_not_make_values_known_before_their_turn),
+        cmocka_unit_test(nor_does_a_machine_that_is_lost),
+        cmocka_unit_test(nor_does_the_end_of_all),
         cmocka_unit_test(a_row_of_a_machine_that_is_late_is_unknown),
+        cmocka_unit_test(what_a_row_became_while_unknown_has_the_time_of_its_values),
+        cmocka_unit_test(a_row_is_unknown_until_who_was_late_has_caught_up),
         cmocka_unit_test(who_has_dropped_values_is_unknown_until_it_has_said_all),
+        cmocka_unit_test(a_long_name_is_that_of_a_process_whose_name_was_cut),
+        cmocka_unit_test(a_view_has_a_plan_while_an_instance_lives),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -284,6 +284,26 @@ static void only_changes(void **state)
     sensor_remove(sensor);
 }
 
+/* Begins to execute another program once the pipe says so. */
+static pid_t begin_child(int *ret_pipe)
+{
+    int ends[2];
+    char byte;
+
+    assert_int_equal(0, pipe(ends));
+    pid_t child = fork();
+    if (child == 0) {
+        close(ends[1]);
+        if (read(ends[0], &byte, 1) == 1 && dup2(ends[0], 0) == 0)
+            execl("/bin/cat", "cat", NULL);
+        _exit(1);
+    }
+    assert_true(child > 0);
+    close(ends[0]);
+    *ret_pipe = ends[1];
+    return child;
+}
+
 static void counts_what_is_lost(void **state)
 {
     struct sensor_record record;
@@ -310,6 +330,26 @@ static void counts_what_is_lost(void **state)
     assert_int_equal(counts.passed, taken);
     close_sensors(state); /* with a sensor that is on */
     reach(0, 0);
+}
+
+static void counts_beginnings_that_are_lost(void **state)
+{
+    struct problem problem = {""};
+    int pipe_end;
+
+    (void)state;
+    if (sensors == NULL)
+        skip();
+    struct sensors *small = open_others(4096);
+    struct sensor *sensor = add_to(small, "reach", plain_values, 1, (struct sensor_wish){0});
+    assert_int_equal(0, sensors_tell_beginnings(small, &problem));
+    turn(sensor, true);
+    for (one = 0; one < 1000; one++)
+        reach(0, 0);
+    pid_t child = begin_child(&pipe_end);
+    close(pipe_end);
+    assert_int_equal(child, waitpid(child, NULL, 0));
+    assert_true(sensors_lost_beginnings(small) > 0);
 }
 
 /* What is lost is not taken for known: the same values come again. */
@@ -391,6 +431,36 @@ static void a_child_is_not_the_program(void **state)
     assert_int_equal(1, drain(sensors, &record));
     assert_int_equal(getpid(), record.pid);
     sensor_remove(sensor);
+}
+
+/* Not only at the next of the looks that are made now and then. */
+static void another_program_is_noticed_once_it_begins(void **state)
+{
+    struct problem problem = {""};
+    struct sensor_record record;
+    struct sensor_program *child_program;
+    bool begun = false, executed = false;
+    int pipe_end;
+
+    (void)state;
+    if (sensors == NULL)
+        skip();
+    pid_t child = begin_child(&pipe_end);
+    assert_int_equal(0, sensor_program_open(child, &child_program, &problem));
+    assert_int_equal(0, sensors_watch(sensors, child_program, &problem));
+    assert_int_equal(0, sensors_tell_beginnings(sensors, &problem));
+    drain(sensors, &record);
+    assert_int_equal(1, write(pipe_end, "x", 1));
+    while (!begun)
+        while (!begun && sensors_next(sensors, &record) > 0)
+            begun = record.command == SENSOR_BEGUN && record.pid == child;
+    while (sensors_next(sensors, &record) > 0)
+        executed = executed || (record.command == SENSOR_EXECUTED && record.pid == child);
+    assert_true(executed);
+    sensors_unwatch(sensors, child_program);
+    sensor_program_close(child_program);
+    close(pipe_end);
+    assert_int_equal(child, waitpid(child, NULL, 0));
 }
 
 static void refuses_places_and_values(void **state)
@@ -672,6 +742,37 @@ static void changes_a_constant(void **state)
     free_conditional(&high);
 }
 
+/* Its values were read meanwhile, or its condition has changed. */
+static void what_is_asked_for_passes_unchanged(void **state)
+{
+    struct problem problem = {""};
+    struct conditional made;
+    struct sensor_record record;
+
+    (void)state;
+    if (sensors == NULL)
+        skip();
+    struct sensor *sensor =
+        add_to(sensors, "reach", plain_values, 3, (struct sensor_wish){.changes_only = true});
+    make_conditional("Q.a > 24", &made);
+    assert_int_equal(0, sensor_condition(sensor, &made.conditions, 0, made.value_of, &problem));
+    free_conditional(&made);
+    turn(sensor, true);
+    one = 15;
+    reach(0, 0);
+    reach(0, 0);
+    assert_int_equal(0, drain(sensors, &record));
+    make_conditional("Q.a > 10", &made);
+    assert_int_equal(0, sensor_condition(sensor, &made.conditions, 0, made.value_of, &problem));
+    free_conditional(&made);
+    sensor_pass_next(sensor);
+    reach(0, 0);
+    reach(0, 0);
+    assert_int_equal(1, drain(sensors, &record));
+    assert_int_equal(15, record.values[0].number);
+    sensor_remove(sensor);
+}
+
 #define SENSOR_TEST(name) cmocka_unit_test_setup_teardown(name, open_sensors, close_sensors)
 
 int main(void)
@@ -683,12 +784,15 @@ int main(void)
         SENSOR_TEST(sampled_once_for_each_request),
         SENSOR_TEST(only_changes),
         SENSOR_TEST(counts_what_is_lost),
+        SENSOR_TEST(counts_beginnings_that_are_lost),
         SENSOR_TEST(what_is_lost_comes_again),
         SENSOR_TEST(threads_at_the_same_place),
         SENSOR_TEST(a_child_is_not_the_program),
+        SENSOR_TEST(another_program_is_noticed_once_it_begins),
         SENSOR_TEST(refuses_places_and_values),
         SENSOR_TEST(passes_what_the_filter_would),
         SENSOR_TEST(changes_a_constant),
+        SENSOR_TEST(what_is_asked_for_passes_unchanged),
     };
 
     return cmocka_run_group_tests(tests, open_program, close_program);

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* wire_test.c: plans and values come out of JSON as they went in; what is damaged is refused. */
+#include "monitor/central.h"
+#include "monitor/states.h"
 #include "monitor/wire.h"
 
 #include <errno.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -307,13 +310,75 @@ static void numbers_have_bounds(void **state)
     json_decref(json);
 }
 
+/* ---- for readers ---- */
+
+static void check_json(json_t *json, const char *expected)
+{
+    char *made = json_dumps(json, JSON_COMPACT | JSON_ENCODE_ANY);
+
+    assert_string_equal(expected, made);
+    free(made);
+    json_decref(json);
+}
+
+static void whole_numbers_are_integers(void **state)
+{
+    static const struct {
+        double number;
+        const char *text;
+    } cases[] = {{25, "25"},
+                 {-3, "-3"},
+                 {1234567890123456.0, "1234567890123456"},
+                 {2.5, "2.5"},
+                 {0x1p54, "18014398509481984.0"},
+                 {INFINITY, "null"}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        check_json(view_value_json(
+                       &(struct view_value){.kind = VIEW_IS_NUMBER, .number = cases[i].number}),
+                   cases[i].text);
+    check_json(view_value_json(&(struct view_value){.kind = VIEW_UNKNOWN}), "null");
+}
+
+static void texts_that_are_no_utf8_are_shown(void **state)
+{
+    (void)state;
+    check_json(view_text_json("gr\xc3\xbc\xc3\x9f"), "\"gr\xc3\xbc\xc3\x9f\"");
+    check_json(view_text_json("gr\xc3\xbc\xc3"), "\"gr???\"");
+    check_json(view_value_json(&(struct view_value){.kind = VIEW_IS_TEXT, .text = "\xff"}),
+               "\"?\"");
+}
+
+static void what_is_not_known_is_neither_active_nor_inactive(void **state)
+{
+    const struct view_entity entity = {0};
+    const struct central_row_state active = {.active = true}, inactive = {0}, late = {.late = true};
+    const struct central_row_state changing = {.changing = true}, missing = {.missing = &entity};
+
+    (void)state;
+    assert_string_equal("active", view_row_state(&active, true));
+    assert_string_equal("inactive", view_row_state(&inactive, true));
+    assert_string_equal("unknown", view_row_state(&active, false));
+    assert_string_equal("unknown", view_row_state(&late, true));
+    assert_string_equal("unknown", view_row_state(&changing, true));
+    assert_string_equal("unknown", view_row_state(&missing, true));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(plans_survive),  cmocka_unit_test(damaged_plans_are_refused),
-        cmocka_unit_test(values_survive), cmocka_unit_test(other_texts_are_unknown),
-        cmocka_unit_test(rates_survive),  cmocka_unit_test(numbers_have_bounds),
-        cmocka_unit_test(steps_survive),  cmocka_unit_test(other_steps_are_refused),
+        cmocka_unit_test(plans_survive),
+        cmocka_unit_test(damaged_plans_are_refused),
+        cmocka_unit_test(values_survive),
+        cmocka_unit_test(other_texts_are_unknown),
+        cmocka_unit_test(rates_survive),
+        cmocka_unit_test(numbers_have_bounds),
+        cmocka_unit_test(steps_survive),
+        cmocka_unit_test(other_steps_are_refused),
+        cmocka_unit_test(whole_numbers_are_integers),
+        cmocka_unit_test(texts_that_are_no_utf8_are_shown),
+        cmocka_unit_test(what_is_not_known_is_neither_active_nor_inactive),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

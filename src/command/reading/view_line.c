@@ -2,6 +2,7 @@
 /* view_line.c: a change of a view as a line. See view_line.h. */
 #include "command/reading/view_line.h"
 
+#include "monitor/states.h"
 #include "show/show.h"
 
 #include <errno.h>
@@ -28,8 +29,8 @@ static void value_text(const struct view_value *value, char text[VALUE_SIZE])
     switch (value->kind) {
     case VIEW_IS_NUMBER: /* integers in full */
         snprintf(text, VALUE_SIZE,
-                 value->number == rint(value->number) && fabs(value->number) < 1e15 ? "%.0f"
-                                                                                    : "%.6g",
+                 value->number == rint(value->number) && fabs(value->number) <= 0x1p53 ? "%.0f"
+                                                                                       : "%.6g",
                  value->number);
         break;
     case VIEW_IS_TEXT:
@@ -54,19 +55,9 @@ static void print_text(FILE *out, uint64_t begin, const struct view_change *chan
         fprintf(out, "  %s: %s", change->view->targets[i].name, text);
     }
     view_receiver_text(change->view, receiver);
-    if (change->kind == VIEW_APPEARED && receiver[0] != '\0')
+    if (change->notifies && receiver[0] != '\0')
         fprintf(out, "  -> %s", receiver);
     fputc('\n', out);
-}
-
-static json_t *json_of_value(const struct view_value *value)
-{
-    if (value->kind == VIEW_IS_NUMBER)
-        return json_real(value->number);
-    if (value->kind != VIEW_IS_TEXT)
-        return json_null();
-    json_t *text = json_string(value->text);
-    return text != NULL ? text : json_string(""); /* no UTF-8 */
 }
 
 static json_t *json_of_receiver(const struct view *view)
@@ -83,18 +74,17 @@ static json_t *json_of_receiver(const struct view *view)
 static int print_json(FILE *out, uint64_t begin, const struct view_change *change)
 {
     json_t *values = json_object();
-    json_t *row = json_string(change->row);
+    json_t *row = change->row[0] == '\0' ? NULL : view_text_json(change->row);
     int failed = 0;
 
     for (size_t i = 0; has_values(change) && i < change->view->target_count; i++)
         failed |= json_object_set_new(values, change->view->targets[i].name,
-                                      json_of_value(&change->values[i]));
+                                      view_value_json(&change->values[i]));
     json_t *line =
         json_pack("{s:I, s:I, s:s, s:o*, s:s, s:o}", "time", (json_int_t)change->time,
                   "since_begin", (json_int_t)(change->time - begin), "view", change->view->name,
-                  "row", change->row[0] == '\0' || row == NULL ? (json_decref(row), NULL) : row,
-                  "change", change_words[change->kind], "values", values);
-    if (change->kind == VIEW_APPEARED && change->view->notifies)
+                  "row", row, "change", change_words[change->kind], "values", values);
+    if (change->notifies)
         failed |= json_object_set_new(line, "notify", json_of_receiver(change->view));
     failed |= json_dumpf(line, out, JSON_COMPACT);
     fputc('\n', out);

@@ -124,6 +124,7 @@ struct {
 } family SEC(".maps");
 struct sensor_memory forgotten; /* where there was no memory for one: as if it was never there */
 uint64_t family_lost;           /* descendants for which there was no memory */
+uint64_t beginnings_lost;       /* the ring was full */
 
 struct sensor_state states[SENSORS];
 uint32_t has_messages; /* some sensor makes records without waking the reader */
@@ -463,8 +464,10 @@ static __attribute__((always_inline)) void tell_beginning(const struct task_stru
     const struct inode *inode = BPF_CORE_READ(task, mm, exe_file, f_inode);
     struct sensor_event_record *record = bpf_ringbuf_reserve(&ring, sizeof(*record), 0);
 
-    if (record == NULL)
-        return; /* found a moment later */
+    if (record == NULL) { /* found a moment later, if it lives that long */
+        __sync_fetch_and_add(&beginnings_lost, 1);
+        return;
+    }
     record->sensor = SENSOR_BEGINS;
     record->spare = 0;
     record->time = bpf_ktime_get_ns();
