@@ -368,13 +368,19 @@ static int undo(struct steer *steer, struct problem *problem)
     return 0;
 }
 
+/* How long a window of a trial is: where events are few, the one before it took longer than the policy asks. */
+static double length_of_trial(const struct steer *steer)
+{
+    return fmax((double)steer->policy->window, steer->before.sum.length);
+}
+
 static int judge(struct steer *steer, struct problem *problem)
 {
     struct steer_decision *trial = &steer->trial;
 
     /* a goal of which nothing is left is worse, too; so is an act that keeps us from measuring it */
     trial->after_length = steer->window.sum.length;
-    bool overdue = steer->waited > 4 * (double)steer->policy->window;
+    bool overdue = steer->waited > 4 * length_of_trial(steer);
     if (!overdue && !is_full(steer, &steer->window))
         return 0;
     if (overdue && !is_full(steer, &steer->window)) {
@@ -385,7 +391,7 @@ static int judge(struct steer *steer, struct problem *problem)
     trial->after = steer_goal(steer->policy, &steer->window.sum);
     trial->measured = gain_of(steer, trial->before, trial->after);
     trial->noise = noise_of(steer, &steer->before, &steer->window);
-    bool whole = steer->window.sum.length >= 1.9 * (double)steer->policy->window;
+    bool whole = steer->window.sum.length >= 1.9 * length_of_trial(steer);
     bool looks = whole || !steer->looked; /* what is worse ends at any time */
     steer->looked = true;
     if (looks && trial->measured > trial->noise) {

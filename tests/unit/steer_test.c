@@ -447,6 +447,16 @@ static void test_few_events(void **state)
     tell(&scene, "5 " FULL);
     tell(&scene, "22 app.busy=2");
     end(&scene, "try workers of app: 2 -> 8; undone");
+    begin(&scene, POOL, false); /* the window before the act took 25 s: those after it may, too */
+    tell(&scene, "25 load.asked=4 app.requests=4 app.busy=2 app.waiting=10");
+    tell(&scene, "24 load.asked=4.5 app.requests=4.5 app.busy=2.2 app.waiting=10");
+    end(&scene, "try workers of app: 2 -> 8; kept");
+    begin(&scene, POOL, false); /* within the noise: as long again, which is 25 s */
+    tell(&scene, "25 load.asked=4 app.requests=4 app.busy=2 app.waiting=10");
+    tell(&scene, "48 load.asked=4 app.requests=4 app.busy=2 app.waiting=10");
+    assert_string_equal(scene.decided, "try workers of app: 2 -> 8");
+    tell(&scene, "1 load.asked=4 app.requests=4 app.busy=2 app.waiting=10");
+    end(&scene, "try workers of app: 2 -> 8; undone");
 }
 
 static void test_limit(void **state)
