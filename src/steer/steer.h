@@ -156,10 +156,11 @@ struct steer_figures {
     double requests, request_time;
     double asked, asked_time;
     double received;
-    double waits_for_messages; /* ns, of its threads */
-    double queue_delay;        /* ns that messages waited until it took them */
-    double blocked;            /* ns that senders waited for buffer space at it */
-    double median, p99;        /* ns, times requests */
+    double waits_for_messages;      /* ns, of its threads */
+    double queue_delay;             /* ns that messages waited until it took them */
+    double blocked;                 /* ns that senders waited for buffer space at it */
+    double median, p99;             /* ns, times requests ... */
+    double asked_median, asked_p99; /* ... times asked, of processes that answer none */
 };
 
 /* What one group sent to another. */
