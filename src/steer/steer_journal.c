@@ -15,6 +15,11 @@
 
 /* ---- entries ---- */
 
+bool entry_is_of_thread(const struct entry *entry)
+{
+    return entry->kind == ENTRY_CPUS || entry->kind == ENTRY_NICE;
+}
+
 static uint64_t key_of_thread(uint32_t act, pid_t tid, uint64_t start)
 {
     const uint64_t parts[] = {act, (uint64_t)tid, start};
@@ -43,15 +48,13 @@ static void entry_done(struct entry *entry)
 /* Takes its strings in any case. */
 static int keep(struct steer_journal *journal, struct entry *entry)
 {
-    bool is_thread = entry->kind == ENTRY_CPUS || entry->kind == ENTRY_NICE;
-
     if (array_reserve(&journal->entries, &journal->room, journal->count + 1,
                       sizeof(*journal->entries)) < 0) {
         entry_done(entry);
         return -ENOMEM;
     }
     journal->entries[journal->count++] = *entry;
-    if (!is_thread)
+    if (!entry_is_of_thread(entry))
         return 0;
     int64_t at =
         intern_add(&journal->threads, key_of_thread(entry->act, entry->tid, entry->tid_start));
@@ -315,10 +318,8 @@ void journal_parse(struct steer_journal *journal, const char *text, size_t size)
 
 static bool has_gone(const struct entry *entry)
 {
-    bool is_thread = entry->kind == ENTRY_CPUS || entry->kind == ENTRY_NICE;
-
-    return entry->restored ||
-           (is_thread && thread_started(entry->pid, entry->tid) != entry->tid_start);
+    return entry->restored || (entry_is_of_thread(entry) &&
+                               thread_started(entry->pid, entry->tid) != entry->tid_start);
 }
 
 static int copy_head(struct steer_journal *journal, int from)
@@ -348,19 +349,6 @@ static int write_anew(struct steer_journal *journal, int from)
     return result == 0 && fdatasync(journal->file) < 0 ? -errno : result;
 }
 
-/* What stands in the new file, so that numbers of entries are those of its lines. */
-static int read_anew(const struct steer_journal *journal, size_t *ret_text_size, char **ret_text)
-{
-    struct stat status;
-
-    if (fstat(journal->file, &status) < 0 ||
-        (*ret_text = malloc((size_t)status.st_size + 1)) == NULL)
-        return -ENOMEM;
-    ssize_t got = pread(journal->file, *ret_text, (size_t)status.st_size, 0);
-    *ret_text_size = got < 0 ? 0 : (size_t)got;
-    return got == status.st_size ? 0 : -EIO;
-}
-
 /*
  *      JOURNAL.new   written whole, locked --rename--> JOURNAL; the file that this was is empty then
  *
@@ -376,12 +364,14 @@ void journal_compact(struct steer_journal *journal, off_t least)
     if (size < least || size < COMPACT_TIMES * journal->compacted)
         return;
     journal->compacted = size; /* if it fails, not soon again */
-    snprintf(path, sizeof(path), "%s.new", journal->path);
+    snprintf(path, sizeof(path), "%s" JOURNAL_UNFINISHED, journal->path);
     journal->file =
         open(path, O_RDWR | O_CREAT | O_TRUNC | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
-    bool done = journal->file >= 0 && flock(journal->file, LOCK_EX | LOCK_NB) == 0 &&
-                write_anew(journal, old) == 0 && read_anew(journal, &length, &text) == 0 &&
-                rename(path, journal->path) == 0;
+    bool done =
+        journal->file >= 0 && flock(journal->file, LOCK_EX | LOCK_NB) == 0 &&
+        write_anew(journal, old) == 0 &&
+        (text = journal_read(journal->file, &length)) != NULL && /* entries get new numbers */
+        rename(path, journal->path) == 0;
     if (!done) {
         if (journal->file >= 0)
             close(journal->file);

@@ -297,17 +297,36 @@ static int look_at(struct looking *looking, const char *name)
     return result;
 }
 
+/* A loop that was killed while it wrote its journal anew has left this; one that writes holds its lock. */
+static void remove_unfinished(const struct looking *looking, const char *name)
+{
+    int file = openat(looking->folder, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+
+    if (file < 0)
+        return;
+    if (flock(file, LOCK_EX | LOCK_NB) == 0)
+        unlinkat(looking->folder, name, 0);
+    close(file);
+}
+
+static bool ends_with(const char *name, const char *end)
+{
+    size_t length = strlen(name);
+
+    return length > strlen(end) && strcmp(name + length - strlen(end), end) == 0;
+}
+
 static int look_at_all(struct looking *looking)
 {
     struct dirent **list;
     int count = scandir(looking->path, &list, NULL, alphasort), result = 0;
 
     for (int i = 0; i < count; i++) {
-        size_t length = strlen(list[i]->d_name);
-        if (length > strlen(SUFFIX) &&
-            strcmp(list[i]->d_name + length - strlen(SUFFIX), SUFFIX) == 0) {
+        if (ends_with(list[i]->d_name, SUFFIX)) {
             int one = look_at(looking, list[i]->d_name);
             result = result < 0 ? result : one;
+        } else if (ends_with(list[i]->d_name, SUFFIX JOURNAL_UNFINISHED)) {
+            remove_unfinished(looking, list[i]->d_name);
         }
         free(list[i]);
     }

@@ -38,6 +38,8 @@ struct in_effect {
     unsigned long value; /* of the cgroup's file */
 };
 
+#define JOURNAL_UNFINISHED ".new" /* behind a journal's name, while it is written anew */
+
 #define CPUS_TEXT_SIZE (5 * CPU_SETSIZE + 1) /* "1023," ... */
 
 struct steer_journal {
@@ -68,6 +70,9 @@ int word_choose(enum steer_word_kind by, const char *text, struct process_choice
                 struct problem *problem);
 
 /* ---- steer_journal.c ---- */
+
+/* CPUS or NICE. */
+bool entry_is_of_thread(const struct entry *entry);
 
 /* Takes the strings of `entry`, and has them on disk when it returns. Errors: -ENOMEM, -EIO ..., with a line in `problem`. */
 int journal_add(struct steer_journal *journal, struct entry *entry, struct problem *problem);

@@ -140,11 +140,6 @@ static int restore_thread(const struct steer_journal *journal, const struct entr
     return result;
 }
 
-static bool is_of_thread(const struct entry *entry)
-{
-    return !entry->restored && (entry->kind == ENTRY_CPUS || entry->kind == ENTRY_NICE);
-}
-
 /* ---- threads and processes that came since ---- */
 
 struct heirs {
@@ -212,10 +207,12 @@ int cgroup_write(const char *file, const char *value)
     return result;
 }
 
-static int own_nice; /* of what commands run with */
+static bool prefers;
+static int own_nice; /* ... before that: commands run with it */
 
 void steer_prefer_loop(void)
 {
+    prefers = true;
     own_nice = getpriority(PRIO_PROCESS, 0);
     (void)setpriority(PRIO_PROCESS, 0, LOOP_NICE);
 }
@@ -228,7 +225,8 @@ static int settle_command(void *context)
     (void)context;
     for (size_t i = 0; i < ARRAY_SIZE(usual); i++)
         signal(usual[i], SIG_DFL);
-    (void)setpriority(PRIO_PROCESS, 0, own_nice);
+    if (prefers)
+        (void)setpriority(PRIO_PROCESS, 0, own_nice);
     return 0;
 }
 
@@ -366,7 +364,7 @@ int journal_restore(struct steer_journal *journal, uint32_t act, size_t *ret_res
 
     /* first those that others inherit from, so that none comes later */
     for (size_t i = 0; i < journal->count; i++)
-        if (is_of_thread(&journal->entries[i]) &&
+        if (!journal->entries[i].restored && entry_is_of_thread(&journal->entries[i]) &&
             (act == ALL_ACTS || journal->entries[i].act == act))
             (void)restore_thread(journal, &journal->entries[i]);
     for (uint32_t i = 0; i < STEER_ACTS_MOST; i++)
