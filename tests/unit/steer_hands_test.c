@@ -67,6 +67,26 @@ static pid_t start_target(void)
     return pid;
 }
 
+/* A copy of a program, in our folder by this name; returns when it runs. */
+static pid_t start_copy(const char *program, const char *name, const char *argument)
+{
+    char path[200], command[500], now[200];
+
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
+    snprintf(command, sizeof(command), "cp %s %s", program, path);
+    assert_int_equal(system(command), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        execl(path, name, argument, (char *)NULL);
+        _exit(127);
+    }
+    for (int i = 0;
+         i < WAIT_MOST && !(process_program(pid, now, sizeof(now)) && strcmp(now, path) == 0); i++)
+        usleep(10000);
+    return pid;
+}
+
 static void begin(struct scene *scene, const char *acts)
 {
     struct problem problem = {""};
@@ -459,7 +479,10 @@ static void test_commands(void **state)
 
 static void test_spared(void **state)
 {
+    static const char *const names[] = {"dpm", "dpmd", "dpm-like"};
+    char text[64];
     (void)state;
+
     assert_true(steer_is_spared(1));
     assert_true(steer_is_spared(getpid()));
     assert_true(steer_is_spared(getppid()));
@@ -471,6 +494,14 @@ static void test_spared(void **state)
     assert_true(steer_is_spared(pid));
     kill(pid, SIGKILL);
     waitpid(pid, NULL, 0);
+    if (process_name(2, text, sizeof(text)) > 0 && strcmp(text, "kthreadd") == 0)
+        assert_true(steer_is_spared(2));
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++) { /* another file than ours: by its name */
+        pid = start_copy("/bin/sleep", names[i], "300");
+        assert_int_equal(steer_is_spared(pid), i < 2);
+        kill(pid, SIGKILL);
+        waitpid(pid, NULL, 0);
+    }
 }
 
 /* An entry of a process that had this pid before: another start. */
