@@ -108,9 +108,9 @@ static int found(pid_t pid, void *context)
 {
     const struct finding *finding = context;
     struct steer_members *members = finding->members;
-    uint64_t start = process_started(pid);
+    uint64_t start = thread_started(pid, pid); /* its first thread may have ended */
 
-    if (start == 0 || steer_is_spared(pid))
+    if (start == 0 || !process_lives(pid) || steer_is_spared(pid))
         return 0;
     for (size_t i = 0; i < members->count; i++)
         if (members->at[i].pid == pid)
@@ -134,7 +134,8 @@ static void look_for_ended(struct steer_members *members, const struct steer_mem
 {
     for (size_t i = 0; i < count; i++)
         if (process_choice_has_pid(&members->choices[before[i].group], before[i].pid) &&
-            process_started(before[i].pid) != before[i].start)
+            (thread_started(before[i].pid, before[i].pid) != before[i].start ||
+             !process_lives(before[i].pid)))
             members->ended = before[i].group + 1;
 }
 

@@ -49,7 +49,7 @@ static int read_thread(const struct changing *changing, pid_t tid, struct entry 
     int result = thread_read(tid, effect->kind, entry);
 
     if (result == 0 && changing->inherited != NULL && entry->tid_start >= effect->since &&
-        effect_is(effect, changing->inherited, entry)) {
+        entry_is_ours(changing->journal, changing->inherited, entry)) {
         entry->cpus = changing->inherited->cpus;
         entry->nice = changing->inherited->nice;
     }
@@ -65,6 +65,15 @@ static int set_thread(const struct changing *changing, pid_t tid, const struct e
     return setpriority(PRIO_PROCESS, (id_t)tid, effect_nice(effect, entry->nice)) < 0 ? -errno : 0;
 }
 
+/* Whether a thread that the act has changed before is as that has made it: else others have changed it since, and it is theirs. */
+static bool is_still_ours(const struct changing *changing, pid_t tid, const struct entry *entry)
+{
+    struct entry now;
+
+    return thread_read(tid, entry->kind, &now) == 0 &&
+           entry_is_ours(changing->journal, entry, &now);
+}
+
 static int change_thread(pid_t pid, pid_t tid, void *context)
 {
     struct changing *changing = context;
@@ -78,7 +87,8 @@ static int change_thread(pid_t pid, pid_t tid, void *context)
         journal_thread(changing->journal, changing->act, tid, new.tid_start);
     int result = 0;
 
-    if (new.tid_start == 0 || (entry != NULL && changing->only_new))
+    if (new.tid_start == 0 ||
+        (entry != NULL && (changing->only_new || !is_still_ours(changing, tid, entry))))
         return 0;
     if (entry == NULL) {
         result = read_thread(changing, tid, &new);
@@ -105,14 +115,10 @@ static const struct entry *first_entry(const struct steer_journal *journal, uint
 static int change_process(struct changing *changing)
 {
     const struct steer_member *member = changing->member;
-    int pidfd = process_open(member->pid), result = 0;
+    bool is = thread_started(member->pid, member->pid) == member->start;
 
-    if (pidfd < 0)
-        return pidfd == -ESRCH ? 0 : refuse(changing, pidfd);
-    if (process_started(member->pid) == member->start && !steer_is_spared(member->pid))
-        result = thread_each(member->pid, change_thread, changing);
-    close(pidfd);
-    return result;
+    return is && !steer_is_spared(member->pid) ? thread_each(member->pid, change_thread, changing)
+                                               : 0;
 }
 
 static bool is_of_act(const struct steer_act *act, uint32_t group)

@@ -185,6 +185,10 @@ static json_t *effect_json(uint32_t act, const struct in_effect *effect)
 
 static void take_effect(struct steer_journal *journal, uint32_t act, const struct in_effect *effect)
 {
+    if (!journal->acts[act].is || journal->acts[act].since != effect->since)
+        journal->less[act] = 0;
+    if (effect->kind == ENTRY_NICE && effect->less >= 0)
+        journal->less[act] |= 1ull << effect->less;
     journal->earlier[act] = journal->acts[act];
     journal->acts[act] = *effect;
     journal->acts[act].is = true;
@@ -332,17 +336,28 @@ static int copy_head(struct steer_journal *journal, int from)
     return result;
 }
 
+/* All that heirs may have, the latest last. */
+static int write_effects(struct steer_journal *journal, uint32_t act)
+{
+    const struct in_effect *now = &journal->acts[act], *earlier = &journal->earlier[act];
+    int result = earlier->is ? put(journal, effect_json(act, earlier), false, NULL) : 0;
+
+    for (int less = 0; result == 0 && now->is && less < 64; less++) {
+        struct in_effect one = *now;
+        one.less = less;
+        if (less != now->less && (journal->less[act] >> less & 1) != 0)
+            result = put(journal, effect_json(act, &one), false, NULL);
+    }
+    return result < 0 || !now->is ? result : put(journal, effect_json(act, now), false, NULL);
+}
+
 /* journal->file is the new one. */
 static int write_anew(struct steer_journal *journal, int from)
 {
     int result = copy_head(journal, from);
 
-    for (uint32_t i = 0; result == 0 && i < STEER_ACTS_MOST; i++) {
-        if (journal->earlier[i].is)
-            result = put(journal, effect_json(i, &journal->earlier[i]), false, NULL);
-        if (result == 0 && journal->acts[i].is)
-            result = put(journal, effect_json(i, &journal->acts[i]), false, NULL);
-    }
+    for (uint32_t i = 0; result == 0 && i < STEER_ACTS_MOST; i++)
+        result = write_effects(journal, i);
     for (size_t i = 0; result == 0 && i < journal->count; i++)
         if (!has_gone(&journal->entries[i]))
             result = put(journal, entry_json(&journal->entries[i]), false, NULL);
@@ -383,6 +398,7 @@ void journal_compact(struct steer_journal *journal, off_t least)
     forget_entries(journal);
     memset(journal->acts, 0, sizeof(journal->acts));
     memset(journal->earlier, 0, sizeof(journal->earlier));
+    memset(journal->less, 0, sizeof(journal->less));
     journal_parse(journal, text, length);
     free(text);
     (void)!ftruncate(old, 0);

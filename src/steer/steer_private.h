@@ -54,7 +54,9 @@ struct steer_journal {
     struct in_effect acts[STEER_ACTS_MOST];
     struct in_effect
         earlier[STEER_ACTS_MOST]; /* the one before it, until all threads have the new one */
-    size_t changed;               /* entries that others have changed since: left as they are ... */
+    uint64_t less
+        [STEER_ACTS_MOST]; /* 1 << each `less` that was in effect since `since`: heirs have any of these */
+    size_t changed;        /* entries that others have changed since: left as they are ... */
     char first_changed[STEER_TEXT_SIZE]; /* ... the first of them */
     off_t compacted;                     /* bytes that were left when it was last written anew */
 };
@@ -127,6 +129,10 @@ int thread_read(pid_t tid, enum entry_kind kind, struct entry *ret_now);
 
 /* Whether that is what the act has made of what it was before. */
 bool effect_is(const struct in_effect *effect, const struct entry *before, const struct entry *now);
+
+/* Whether it is what any step of the act has made of it. Where no line says what it made, each is. */
+bool entry_is_ours(const struct steer_journal *journal, const struct entry *before,
+                   const struct entry *now);
 
 /* The weight that a cgroup's file has; 0: it cannot be read. */
 unsigned long cgroup_read(const char *file);

@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -61,10 +62,28 @@ static pid_t start_target(void)
     if (pid == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         /* what is left of it, if the test fails, must not hold our output open */
-        execl("/bin/sh", "sh", "-c", "exec > /dev/null 2>&1; sleep 300 & wait; :", (char *)NULL);
+        execl("/bin/sh", "sh", "-c",
+              "exec > /dev/null 2>&1; trap 'sleep 301 &' USR1; sleep 300 & wait; wait; :",
+              (char *)NULL);
         _exit(127);
     }
     return pid;
+}
+
+/* Another child of the target, which it starts now. The caller kills it. */
+static pid_t start_heir(pid_t target)
+{
+    char name[64], children[64] = "", *next = children;
+
+    snprintf(name, sizeof(name), "task/%d/children", target);
+    usleep(20000); /* by then the shell waits */
+    kill(target, SIGUSR1);
+    for (int i = 0; i < WAIT_MOST && strtol(next, NULL, 10) == 0; i++) {
+        usleep(10000);
+        process_read(target, name, children, sizeof(children));
+        strtol(children, &next, 10);
+    }
+    return (pid_t)strtol(next, NULL, 10);
 }
 
 /* A copy of a program, in our folder by this name; returns when it runs. */
@@ -85,6 +104,40 @@ static pid_t start_copy(const char *program, const char *name, const char *argum
          i < WAIT_MOST && !(process_program(pid, now, sizeof(now)) && strcmp(now, path) == 0); i++)
         usleep(10000);
     return pid;
+}
+
+static void *pause_thread(void *context)
+{
+    (void)context;
+    while (true)
+        pause();
+    return NULL;
+}
+
+/* Runs in the copy of this program. */
+static int end_first_thread(void)
+{
+    pthread_t thread;
+
+    if (pthread_create(&thread, NULL, pause_thread, NULL) != 0)
+        return 1;
+    pthread_exit(NULL);
+}
+
+static int note_other(pid_t pid, pid_t tid, void *context)
+{
+    pid_t *other = context;
+
+    *other = tid != pid ? tid : *other;
+    return 0;
+}
+
+static pid_t other_thread(pid_t pid)
+{
+    pid_t other = 0;
+
+    thread_each(pid, note_other, &other);
+    return other;
 }
 
 static void begin(struct scene *scene, const char *acts)
@@ -248,6 +301,85 @@ static void test_heirs(void **state)
     end(&scene);
 }
 
+/* A child that begins while the act is in effect, and of no group. */
+static void test_heir_since(void **state)
+{
+    struct problem problem = {""};
+    struct scene scene;
+    (void)state;
+
+    begin(&scene, "cpus of app\n");
+    open_journal(&scene);
+    assert_int_equal(act(&scene, 0, 1, &problem), 0);
+    pid_t heir = start_heir(scene.target);
+    assert_true(heir > 0 && is_limited(&scene, heir));
+    assert_int_equal(act(&scene, 0, 0, &problem), 0);
+    assert_true(is_free(&scene, scene.target) && is_free(&scene, heir));
+    kill(heir, SIGKILL);
+    end(&scene);
+}
+
+static int nice_of(pid_t pid)
+{
+    return getpriority(PRIO_PROCESS, (id_t)pid);
+}
+
+/* It began at the first step of a weight, two steps ago; the loop's own journal says so, and one written anew, which is read. */
+static void test_heir_of_step(void **state)
+{
+    struct problem problem = {""};
+    struct scene scene;
+    (void)state;
+
+    for (int compact = 0; compact < 2; compact++) {
+        begin(&scene, "weight of app up to 64\n");
+        open_journal(&scene);
+        int before = nice_of(scene.target);
+        if (act(&scene, 0, 4, &problem) < 0) { /* no right to */
+            end(&scene);
+            skip();
+        }
+        pid_t heir = start_heir(scene.target);
+        assert_int_equal(nice_of(heir), before - 6 < -20 ? -20 : before - 6);
+        assert_int_equal(act(&scene, 0, 16, &problem), 0);
+        assert_int_equal(act(&scene, 0, 64, &problem), 0);
+        if (compact)
+            journal_compact(scene.journal, 1);
+        assert_int_equal(act(&scene, 0, 1, &problem), 0);
+        assert_int_equal(nice_of(scene.target), before);
+        assert_int_equal(nice_of(heir), before);
+        kill(heir, SIGKILL);
+        end(&scene);
+    }
+}
+
+/* main() has ended by pthread_exit: /proc shows a zombie, but other threads live. */
+static void test_first_thread_ended(void **state)
+{
+    struct problem problem = {""};
+    struct scene scene;
+    char own[200];
+    (void)state;
+
+    begin(&scene, "cpus of app\n");
+    assert_true(process_program(getpid(), own, sizeof(own)));
+    pid_t pid = start_copy(own, "without-main", NULL);
+    for (int i = 0; i < WAIT_MOST && process_started(pid) != 0; i++)
+        usleep(10000);
+    assert_true(process_started(pid) == 0 && process_lives(pid));
+    scene.members.at[0] = (struct steer_member){.pid = pid, .start = thread_started(pid, pid)};
+    scene.members.count = 1;
+    pid_t thread = other_thread(pid);
+    open_journal(&scene);
+    assert_int_equal(act(&scene, 0, 1, &problem), 0);
+    assert_true(is_limited(&scene, thread));
+    assert_int_equal(act(&scene, 0, 0, &problem), 0);
+    assert_true(is_free(&scene, thread));
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+    end(&scene);
+}
+
 /* What others have changed since is theirs. */
 static void test_changed(void **state)
 {
@@ -396,6 +528,14 @@ static void test_nice(void **state)
         assert_int_equal(getpriority(PRIO_PROCESS, (id_t)scene.target),
                          before - 12 < -20 ? -20 : before - 12);
         assert_int_equal(act(&scene, 0, 1, &problem), 0);
+        assert_int_equal(getpriority(PRIO_PROCESS, (id_t)scene.target), before);
+        assert_int_equal(act(&scene, 0, 4, &problem), 0);
+        assert_int_equal(setpriority(PRIO_PROCESS, (id_t)scene.target, before - 1), 0);
+        assert_int_equal(act(&scene, 0, 16, &problem), 0); /* by others: left as it is */
+        assert_int_equal(getpriority(PRIO_PROCESS, (id_t)scene.target), before - 1);
+        assert_int_equal(act(&scene, 0, 1, &problem), 0);
+        assert_int_equal(getpriority(PRIO_PROCESS, (id_t)scene.target), before - 1);
+        assert_int_equal(setpriority(PRIO_PROCESS, (id_t)scene.target, before), 0);
     } else { /* no right to: one line */
         assert_non_null(strstr(problem.text, "its nice value cannot be set"));
     }
@@ -815,11 +955,14 @@ static void test_owners(void **state)
     chmod(path, 0700);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cpus),
         cmocka_unit_test(test_heirs),
+        cmocka_unit_test(test_heir_since),
+        cmocka_unit_test(test_heir_of_step),
+        cmocka_unit_test(test_first_thread_ended),
         cmocka_unit_test(test_changed),
         cmocka_unit_test(test_compact),
         cmocka_unit_test(test_tend),
@@ -842,6 +985,8 @@ int main(void)
     };
     char command[100];
 
+    if (argc > 0 && strcmp(argv[0], "without-main") == 0)
+        return end_first_thread();
     if (mkdtemp(folder) == NULL)
         return 1;
     setenv("XDG_RUNTIME_DIR", folder, 1);
