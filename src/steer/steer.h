@@ -250,7 +250,8 @@ void steer_setting_text(const struct steer_machine *machine, const struct steer_
 
 struct steer_calls {
     void *context;
-    /* Makes it so. Returns 0, or a negative errno with a line in `problem`: then it stands as at first. */
+    /* Makes it so. Returns 0, or a negative errno with a line in `problem`: then it stands as at first. But -ESTALE: others have
+     * changed what it has, which is left as it is. -ENOTRECOVERABLE: the way back failed, too. */
     int (*act)(void *context, const struct steer_act *act, const struct steer_setting *to,
                struct problem *problem);
     void (*decided)(void *context, const struct steer_decision *decision);
@@ -263,7 +264,8 @@ int steer_new(const struct steer_policy *policy, const struct steer_machine *mac
               const struct steer_calls *calls, bool dry, struct steer **ret_steer);
 void steer_free(struct steer *steer); /* NULL is allowed */
 
-/* The next slice was measured. Calls what there is to call. Errors: -EIO, with a line in `problem`: what did not help could not be undone. */
+/* The next slice was measured. Calls what there is to call. Errors: -EIO, with a line in `problem`: an act that did not help, or failed, could
+ * not be undone. */
 int steer_add(struct steer *steer, const struct steer_slice *slice, struct problem *problem);
 
 /* ---- acts, and the way back ---- */

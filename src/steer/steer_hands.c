@@ -160,13 +160,10 @@ static int change_threads(struct steer_journal *journal, uint32_t index,
 {
     int result = journal_note_effect(journal, index, effect, problem);
 
-    if (result == 0) {
-        const struct in_effect noted = journal->acts[index]; /* with its beginning */
-        result = change_all(journal, index, act, &noted, members, false, problem);
-    }
     if (result < 0)
-        (void)journal_restore(journal, index, NULL, NULL);
-    return result;
+        return result;
+    const struct in_effect noted = journal->acts[index]; /* with its beginning */
+    return change_all(journal, index, act, &noted, members, false, problem);
 }
 
 /* ---- cgroups ---- */
@@ -259,6 +256,9 @@ static int change_weight(struct steer_journal *journal, uint32_t index, const st
                            act->cgroup);
     if (!has_entry(journal, index))
         result = note_weight(journal, index, file, problem);
+    else if (!file_is_ours(journal, first_entry(journal, index), cgroup_read(file)))
+        result = problem_set(problem, -ESTALE,
+                             "%.300s: it was changed by others meanwhile: left as it is", file);
     if (result < 0)
         return result;
     unsigned long weight = strtoul(first_entry(journal, index)->value, NULL, 10) * times;
@@ -268,10 +268,9 @@ static int change_weight(struct steer_journal *journal, uint32_t index, const st
         return result;
     snprintf(value, sizeof(value), "%lu", effect.value);
     result = cgroup_write(file, value);
-    if (result == 0)
-        return 0;
-    (void)journal_restore(journal, index, NULL, NULL);
-    return problem_set(problem, result, "%.300s: cannot be written: %s", file, strerror(-result));
+    return result == 0 ? 0
+                       : problem_set(problem, result, "%.300s: cannot be written: %s", file,
+                                     strerror(-result));
 }
 
 /* ---- commands ---- */
@@ -323,8 +322,6 @@ static int change_by_command(struct steer_journal *journal, uint32_t index,
     }
     if (result == 0)
         result = command_run(words, problem);
-    if (result < 0)
-        (void)journal_restore(journal, index, NULL, NULL);
     words_free(words);
     return result;
 }
@@ -351,6 +348,40 @@ static int restore(struct steer_journal *journal, uint32_t act, struct problem *
     return result;
 }
 
+/* A step of an act has failed: back to how it was before the first one, which the reason says. */
+static int go_back(struct steer_journal *journal, const struct steer_act *act, uint32_t index,
+                   bool stood, int result, struct problem *problem)
+{
+    const struct steer_setting first = steer_setting_at_first(act);
+    const struct problem reason = *problem;
+    struct problem why = {""};
+    char text[STEER_TEXT_SIZE];
+
+    if (restore(journal, index, &why) < 0)
+        return problem_set(problem, -ENOTRECOVERABLE, "%.220s; the way back failed, too: %.220s",
+                           reason.text, why.text);
+    if (!stood)
+        return result;
+    steer_setting_text(NULL, act, &first, text);
+    return problem_set(problem, result, "%.280s; back to %.100s", reason.text, text);
+}
+
+static int change(struct steer_journal *journal, const struct steer_policy *policy,
+                  const struct steer_machine *machine, const struct steer_members *members,
+                  const struct steer_act *act, const struct steer_setting *to,
+                  struct problem *problem)
+{
+    uint32_t index = (uint32_t)(act - policy->acts);
+    struct in_effect effect;
+
+    if (act->kind == STEER_WORKERS || act->kind == STEER_SHARES)
+        return change_by_command(journal, index, act, to, problem);
+    if (act->kind == STEER_WEIGHT && act->cgroup != NULL)
+        return change_weight(journal, index, act, to->numbers[0], problem);
+    make_effect(machine, act, to, &effect);
+    return change_threads(journal, index, act, &effect, members, problem);
+}
+
 int steer_hands_act(struct steer_journal *journal, const struct steer_policy *policy,
                     const struct steer_machine *machine, const struct steer_members *members,
                     const struct steer_act *act, const struct steer_setting *to,
@@ -358,16 +389,14 @@ int steer_hands_act(struct steer_journal *journal, const struct steer_policy *po
 {
     const struct steer_setting before = steer_setting_at_first(act);
     uint32_t index = (uint32_t)(act - policy->acts);
-    struct in_effect effect;
+    bool stood = has_entry(journal, index);
 
     if (memcmp(&before, to, sizeof(before)) == 0)
         return restore(journal, index, problem);
-    if (act->kind == STEER_WORKERS || act->kind == STEER_SHARES)
-        return change_by_command(journal, index, act, to, problem);
-    if (act->kind == STEER_WEIGHT && act->cgroup != NULL)
-        return change_weight(journal, index, act, to->numbers[0], problem);
-    make_effect(machine, act, to, &effect);
-    return change_threads(journal, index, act, &effect, members, problem);
+    int result = change(journal, policy, machine, members, act, to, problem);
+    if (result >= 0 || result == -ESTALE)
+        return result;
+    return go_back(journal, act, index, stood, result, problem);
 }
 
 int steer_hands_tend(struct steer_journal *journal, const struct steer_policy *policy,

@@ -137,6 +137,10 @@ bool entry_is_ours(const struct steer_journal *journal, const struct entry *befo
 /* The weight that a cgroup's file has; 0: it cannot be read. */
 unsigned long cgroup_read(const char *file);
 
+/* Whether a cgroup's file that has the weight `now` (0: it cannot be read) is as the act has made it. */
+bool file_is_ours(const struct steer_journal *journal, const struct entry *entry,
+                  unsigned long now);
+
 /* Start of a thread; 0: it has gone. */
 uint64_t thread_started(pid_t pid, pid_t tid);
 

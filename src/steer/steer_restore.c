@@ -290,15 +290,22 @@ unsigned long cgroup_read(const char *file)
     return got <= 0 ? 0 : strtoul(value, NULL, 10);
 }
 
-static int restore_file(const struct steer_journal *journal, const struct entry *entry)
+bool file_is_ours(const struct steer_journal *journal, const struct entry *entry, unsigned long now)
 {
     const struct in_effect *effect = &journal->acts[entry->act],
                            *earlier = &journal->earlier[entry->act];
+
+    return now == 0 || !effect->is || now == effect->value ||
+           (earlier->is && now == earlier->value);
+}
+
+static int restore_file(const struct steer_journal *journal, const struct entry *entry)
+{
     unsigned long now = cgroup_read(entry->file), before = strtoul(entry->value, NULL, 10);
 
     if (now == before)
         return 0;
-    if (now != 0 && effect->is && now != effect->value && !(earlier->is && now == earlier->value))
+    if (!file_is_ours(journal, entry, now))
         return LEFT_CHANGED;
     return cgroup_write(entry->file, entry->value);
 }

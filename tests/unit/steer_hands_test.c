@@ -561,6 +561,12 @@ static void test_cgroup(void **state)
     assert_int_equal(act(&scene, 0, 16, &problem), 0);
     read_text("cpu.weight", text);
     assert_string_equal(text, "2400");
+    write_text("cpu.weight", "170", 0600); /* by others */
+    assert_int_equal(act(&scene, 0, 4, &problem), -ESTALE);
+    assert_non_null(
+        strstr(problem.text, "/cpu.weight: it was changed by others meanwhile: left as it is"));
+    read_text("cpu.weight", text);
+    assert_string_equal(text, "170");
     write_text("cpu.weight", "2400", 0600);
     assert_int_equal(act(&scene, 0, 1, &problem), 0);
     read_text("cpu.weight", text);
@@ -601,7 +607,7 @@ static void test_commands(void **state)
     assert_int_equal(strtol(text, NULL, 10), nice_before);
     (void)setpriority(PRIO_PROCESS, 0, nice_before);
     assert_int_equal(act(&scene, 0, 7, &problem), -EREMOTEIO); /* it fails: undone */
-    assert_non_null(strstr(problem.text, "note: it has failed: exit status 1"));
+    assert_non_null(strstr(problem.text, "note: it has failed: exit status 1; back to 2"));
     read_text("workers", text);
     assert_string_equal(text, "2:; rm 2");
     const struct steer_setting to = {{83, 17}};
@@ -613,6 +619,26 @@ static void test_commands(void **state)
     end(&scene);
     read_text("shares", text);
     assert_string_equal(text, "3:50 50 $HOME");
+}
+
+/* The first step works, the second fails, and so does the way back. */
+static void test_no_way_back(void **state)
+{
+    struct problem problem = {""};
+    struct scene scene;
+    char acts[200];
+    (void)state;
+
+    write_text("break", "#!/bin/sh\n[ ! -e $0.broken ]\n", 0700);
+    snprintf(acts, sizeof(acts), "workers of app from 2 to 8 by %s/break {}\n", folder);
+    begin(&scene, acts);
+    open_journal(&scene);
+    assert_int_equal(act(&scene, 0, 4, &problem), 0);
+    write_text("break.broken", "", 0600);
+    assert_int_equal(act(&scene, 0, 8, &problem), -ENOTRECOVERABLE);
+    assert_non_null(strstr(problem.text, "exit status 1; the way back failed, too: /"));
+    write_text("break", "#!/bin/sh\n", 0700);
+    end(&scene);
 }
 
 /* ---- what is never changed ---- */
@@ -970,6 +996,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_nice),
         cmocka_unit_test(test_cgroup),
         cmocka_unit_test(test_commands),
+        cmocka_unit_test(test_no_way_back),
         cmocka_unit_test(test_spared),
         cmocka_unit_test(test_used_again),
         cmocka_unit_test(test_guardian),

@@ -123,6 +123,7 @@ struct scene {
     struct steer_decision last;
     unsigned acts, second, acted;
     bool fails;
+    int error; /* of an act that fails; 0: -EIO */
 };
 
 static int act(void *context, const struct steer_act *act_, const struct steer_setting *to,
@@ -133,7 +134,9 @@ static int act(void *context, const struct steer_act *act_, const struct steer_s
     (void)act_, (void)to;
     scene->acts++;
     scene->acted = scene->second;
-    return scene->fails ? problem_set(problem, -EIO, "it is broken") : 0;
+    return scene->fails
+               ? problem_set(problem, scene->error == 0 ? -EIO : scene->error, "it is broken")
+               : 0;
 }
 
 static void decided(void *context, const struct steer_decision *decision)
@@ -512,6 +515,33 @@ static void test_fails(void **state)
                 "try weight of app: 1 times -> 4 times");
 }
 
+/* An act that failed, and that the way back has failed of, ends the loop; one that others have changed does not. */
+static void test_fails_for_good(void **state)
+{
+    struct steer_slice slice = {.length = S};
+    struct problem problem = {""};
+    struct scene scene;
+    (void)state;
+
+    begin(&scene, POOL, false);
+    scene.fails = true;
+    scene.error = -ENOTRECOVERABLE;
+    slice.groups[group_named(&scene, "load")].asked = 100;
+    slice.groups[group_named(&scene, "app")] =
+        (struct steer_figures){.requests = 100, .request_time = 2 * S, .queue_delay = 10 * S};
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(steer_add(scene.steer, &slice, &problem), 0);
+    assert_int_equal(steer_add(scene.steer, &slice, &problem), -EIO);
+    assert_string_equal(problem.text, "it is broken");
+    end(&scene, "try workers of app: 2 -> 8; failed");
+    begin(&scene, POOL, false);
+    tell(&scene, "5 " FULL);
+    scene.fails = true;
+    scene.error = -ESTALE;
+    tell(&scene, "20 " FULL);
+    end(&scene, "try workers of app: 2 -> 8; failed; nothing");
+}
+
 #define SHARES TWO GOAL "shares of app other by /bin/s {}\n"
 
 static void test_shares(void **state)
@@ -715,11 +745,11 @@ int main(void)
         cmocka_unit_test(test_noise),        cmocka_unit_test(test_changed_load),
         cmocka_unit_test(test_wrongly_kept), cmocka_unit_test(test_few_events),
         cmocka_unit_test(test_limit),        cmocka_unit_test(test_dry),
-        cmocka_unit_test(test_fails),        cmocka_unit_test(test_shares),
-        cmocka_unit_test(test_fair_shares),  cmocka_unit_test(test_weight),
-        cmocka_unit_test(test_cpus),         cmocka_unit_test(test_pipeline),
-        cmocka_unit_test(test_cpus_unknown), cmocka_unit_test(test_quantiles),
-        cmocka_unit_test(test_cpu_lists),
+        cmocka_unit_test(test_fails),        cmocka_unit_test(test_fails_for_good),
+        cmocka_unit_test(test_shares),       cmocka_unit_test(test_fair_shares),
+        cmocka_unit_test(test_weight),       cmocka_unit_test(test_cpus),
+        cmocka_unit_test(test_pipeline),     cmocka_unit_test(test_cpus_unknown),
+        cmocka_unit_test(test_quantiles),    cmocka_unit_test(test_cpu_lists),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
