@@ -105,12 +105,16 @@ static bool is_any(const struct steer_restored *restored)
 }
 
 /* In the guardian. */
-static void say_restored(const struct steer_restored *restored)
+static void say_restored(const struct steer_restored *restored, const struct problem *not_restored)
 {
     char text[RESTORED_SIZE];
 
     if (is_any(restored))
         command_say("steer was killed: its guardian has restored %s", changes(restored, text));
+    if (not_restored != NULL)
+        command_say("steer was killed, and its guardian cannot restore everything: %s; try: dpm "
+                    "steer --undo",
+                    not_restored->text);
 }
 
 /* ---- slices ---- */

@@ -277,6 +277,7 @@ int steer_add(struct steer *steer, const struct steer_slice *slice, struct probl
  *      {"policy": "/etc/web.steer", "boot": "5f0c...", "pid": 4711, "start": 90210, "groups": ["name nginx"]}
  *      {"act": 0, "file": "/sys/fs/cgroup/cpu/web/cpu.shares", "value": "1024"}
  *      {"restored": 1}                                              the first of them
+ *      {"ended": true}                                              in order, but not everything could be restored
  */
 struct steer_journal;
 
@@ -314,9 +315,11 @@ int steer_journal_end(struct steer_journal *journal, struct steer_restored *ret_
  * to. Its commands keep what we have now. */
 void steer_prefer_loop(void);
 
-/* Forks the guardian, which restores everything as soon as we have ended, and then calls done(changes). Call it before anything else
+/* Forks the guardian, which restores everything as soon as we have ended, and then calls done(changes, what
+ * could not be restored, or NULL). Not if we have ended in order. Call it before anything else
  * that must not be shared is open. Returns a pidfd of it, or a negative errno. */
 int steer_guardian_begin(struct steer_journal *journal,
-                         void (*done)(const struct steer_restored *restored));
+                         void (*done)(const struct steer_restored *restored,
+                                      const struct problem *not_restored));
 
 #endif

@@ -283,7 +283,9 @@ static void take_line(struct steer_journal *journal, const json_t *line)
             restored = number_of(line, "restored", 1, (int64_t)journal->count);
     const char *cpus = json_string_value(json_object_get(line, "cpus"));
 
-    if (restored >= 1) {
+    if (json_is_true(json_object_get(line, "ended"))) {
+        journal->ended = true;
+    } else if (restored >= 1) {
         journal->entries[restored - 1].restored = true;
     } else if (effect >= 0) {
         struct in_effect to = {.kind = ENTRY_NICE};

@@ -438,6 +438,8 @@ int steer_journal_end(struct steer_journal *journal, struct steer_restored *ret_
     int result = journal_restore(journal, ALL_ACTS, &restored, problem);
     if (result == 0) /* else the next start, or --undo, tries again */
         unlink(journal->path);
+    else
+        (void)journal_put(journal, json_pack("{s:b}", "ended", 1), NULL);
     journal_sum(journal, restored, ret_restored);
     journal_done(journal);
     free(journal);

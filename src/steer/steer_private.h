@@ -45,7 +45,9 @@ struct in_effect {
 struct steer_journal {
     char path[PATH_MAX];
     int file;
-    off_t head;            /* bytes of its first line */
+    off_t head; /* bytes of its first line */
+    bool
+        ended; /* its loop has, in order: what is not restored is left to the next one, and to --undo */
     struct entry *entries; /* their numbers: index + 1 */
     size_t count, room;
     struct intern threads; /* key_of_thread --> index of an entry */

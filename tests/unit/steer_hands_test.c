@@ -701,9 +701,12 @@ struct loop {
     pid_t pid, guardian;
 };
 
-static void ignore(const struct steer_restored *restored)
+/* In the guardian: what could not be restored, as a file. */
+static void note_done(const struct steer_restored *restored, const struct problem *not_restored)
 {
     (void)restored;
+    if (not_restored != NULL)
+        write_text("not-restored", not_restored->text, 0600);
 }
 
 static bool compacts; /* its journal, before its latest act */
@@ -720,7 +723,7 @@ static struct loop start_loop(struct scene *scene)
         struct problem problem = {""};
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         open_journal(scene);
-        int guardian = steer_guardian_begin(scene->journal, ignore);
+        int guardian = steer_guardian_begin(scene->journal, note_done);
         pid_t guards = child_of(getpid());
         if (compacts)
             journal_compact(scene->journal, 1);
@@ -758,6 +761,46 @@ static void test_guardian(void **state)
                      0); /* it waits for the guardian, and has nothing to do */
     assert_int_equal(restored.count, 0);
     end(&scene);
+}
+
+/* A command whose way back fails. The guardian says so if the loop was killed; a loop that ends in order has said it itself, and its
+ * guardian does not run the command again. */
+static void test_guardian_fails(void **state)
+{
+    char acts[200], text[64] = "", path[200];
+    struct steer_restored restored;
+    struct problem problem;
+    (void)state;
+
+    write_text("there", "#!/bin/sh\n[ $1 = 4 ] || [ -e $0.mended ]\n", 0700);
+    snprintf(acts, sizeof(acts), "workers of app from 2 to 8 by %s/there {}\n", folder);
+    snprintf(path, sizeof(path), "%s/there.mended", folder);
+    for (int killed = 0; killed < 2; killed++) {
+        struct scene scene;
+        int status;
+        begin(&scene, acts);
+        pid_t loop = fork();
+        if (loop == 0) {
+            open_journal(&scene);
+            if (steer_guardian_begin(scene.journal, note_done) < 0 ||
+                act(&scene, 0, 4, &problem) < 0)
+                _exit(1);
+            if (killed)
+                kill(getpid(), SIGKILL);
+            _exit(steer_journal_end(scene.journal, &restored, &problem) == -EREMOTEIO ? 0 : 1);
+        }
+        assert_int_equal(waitpid(loop, &status, 0), loop);
+        assert_int_equal(status, killed ? SIGKILL : 0);
+        for (int i = 0; killed && i < WAIT_MOST && text[0] == '\0'; i++, usleep(10000))
+            read_text("not-restored", text);
+        write_text("there.mended", "", 0600);
+        assert_int_equal(steer_journal_undo(&restored, &problem), 0); /* waits for the guardian */
+        assert_int_equal(restored.count, 1);
+        read_text("not-restored", text);
+        assert_int_equal(strncmp(text, folder, strlen(folder)) == 0, killed);
+        unlink(path);
+        end(&scene);
+    }
 }
 
 /* The guardian finds what was written anew. */
@@ -1000,6 +1043,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_spared),
         cmocka_unit_test(test_used_again),
         cmocka_unit_test(test_guardian),
+        cmocka_unit_test(test_guardian_fails),
         cmocka_unit_test(test_guardian_of_new_file),
         cmocka_unit_test(test_removed),
         cmocka_unit_test(test_full),
