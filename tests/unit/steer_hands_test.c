@@ -980,6 +980,63 @@ static void test_folder_of_root(void **state)
     assert_int_equal(WEXITSTATUS(status), 0);
 }
 
+/* What another loop would say if this policy began, while that of `running` runs. -EBUSY or 0. */
+static int begin_second(const struct steer_policy *running, const char *session, const char *text,
+                        const char *second_session, struct problem *problem)
+{
+    struct steer_journal *first, *second = NULL;
+    struct steer_members none = {.session = session}, members = {.session = second_session};
+    struct steer_policy *policy;
+    struct steer_restored restored;
+
+    assert_int_equal(steer_policy_parse("q", text, strlen(text), &policy, problem), 0);
+    assert_int_equal(steer_journal_begin(running, &none, &first, &restored, problem), 0);
+    pid_t pid = fork(); /* its journal is its own */
+    if (pid == 0) {
+        int result = steer_journal_begin(policy, &members, &second, &restored, problem);
+        steer_journal_end(second, &restored, NULL);
+        write_text("said", problem->text, 0600);
+        _exit(result == 0 ? 0 : result == -EBUSY ? 1 : 2);
+    }
+    int status;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(steer_journal_end(first, &restored, problem), 0);
+    steer_policy_free(policy);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) < 2);
+    return WEXITSTATUS(status) == 1 ? -EBUSY : 0;
+}
+
+#define GROUPS "group app is name no-such-program\ngoal requests/s of app\n"
+#define OTHERS "group app is name another-program\ngoal requests/s of app\n"
+
+/* Processes that both would get do not run yet; a cgroup's weight is one for all processes in it; a folder has two names. */
+static void test_two_policies(void **state)
+{
+    static const char text[] = GROUPS "weight of app up to 4 in /cg/web\n";
+    struct problem problem = {""};
+    struct steer_policy *policy;
+    char said[64], slash[200];
+    (void)state;
+
+    assert_int_equal(steer_policy_parse("p", text, strlen(text), &policy, &problem), 0);
+    assert_int_equal(begin_second(policy, NULL, GROUPS "cpus of app\n", NULL, &problem), -EBUSY);
+    read_text("said", said);
+    assert_int_equal(strncmp(said, "name no-such-program is steered by dpm[", 39), 0);
+    assert_int_equal(begin_second(policy, NULL, OTHERS "cpus of app\n", NULL, &problem), 0);
+    assert_int_equal(
+        begin_second(policy, NULL, OTHERS "weight of app up to 2 in /cg/web\n", NULL, &problem),
+        -EBUSY);
+    read_text("said", said);
+    assert_int_equal(strncmp(said, "/cg/web is steered by dpm[", 26), 0);
+    snprintf(slash, sizeof(slash), "%s/./", folder);
+    assert_int_equal(begin_second(policy, folder, OTHERS "cpus of app\n", slash, &problem), -EBUSY);
+    assert_int_equal(begin_second(policy, folder, OTHERS "cpus of app\n", "/tmp", &problem), 0);
+    assert_int_equal(begin_second(policy, "site", OTHERS "cpus of app\n", "site", &problem),
+                     -EBUSY);
+    assert_int_equal(begin_second(policy, folder, GROUPS "cpus of app\n", NULL, &problem), 0);
+    steer_policy_free(policy);
+}
+
 /* ---- files that others may write ---- */
 
 static void test_owners(void **state)
@@ -1051,6 +1108,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_other_boot),
         cmocka_unit_test(test_unfinished),
         cmocka_unit_test(test_two_loops),
+        cmocka_unit_test(test_two_policies),
         cmocka_unit_test(test_folder_of_root),
         cmocka_unit_test(test_owners),
     };
