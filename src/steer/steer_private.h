@@ -65,6 +65,8 @@ struct steer_journal {
 
 /* ---- steer_policy.c ---- */
 
+#define POLICY_SIZE_MOST 65536 /* bytes */
+
 extern const char *const steer_word_names[STEER_WORD_KINDS];
 
 /* ---- steer_groups.c ---- */

@@ -1039,6 +1039,61 @@ static void test_two_policies(void **state)
 
 /* ---- files that others may write ---- */
 
+static void make_link(const char *to, const char *name)
+{
+    char path[200];
+
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
+    assert_int_equal(symlink(to, path), 0);
+}
+
+/* What "FOLDER/name" as a command of a policy is refused for; "": nothing. */
+static const char *refused(const char *name)
+{
+    static struct problem problem;
+    struct steer_policy *policy = NULL;
+    char path[200], text[400];
+
+    snprintf(path, sizeof(path), "%s/policy", folder);
+    snprintf(text, sizeof(text),
+             "group app is name x\ngoal requests/s of app\nworkers of app from 1 to 2 by "
+             "%s/%s {}\n",
+             folder, name);
+    write_text("policy", text, 0600);
+    int result = steer_policy_read(path, &policy, &problem);
+    steer_policy_free(policy);
+    return result < 0 ? problem.text : "";
+}
+
+/* FOLDER/w -> deploy/current/w, deploy/current -> ../site: who owns deploy can let `current` lead elsewhere. */
+static void check_links(void)
+{
+    char deploy[200];
+
+    snprintf(deploy, sizeof(deploy), "%s/deploy", folder);
+    assert_int_equal(mkdir(deploy, 0755), 0);
+    snprintf(deploy, sizeof(deploy), "%s/site", folder);
+    assert_int_equal(mkdir(deploy, 0755), 0);
+    snprintf(deploy, sizeof(deploy), "%s/deploy", folder);
+    write_text("site/w", "#!/bin/sh\n", 0700);
+    make_link("../site", "deploy/current");
+    make_link("deploy/current/w", "w");
+    make_link("loop", "loop");
+    assert_string_equal(refused("w"), "");
+    assert_non_null(strstr(refused("loop"), "/loop: Too many levels of symbolic links"));
+    assert_int_equal(chmod(deploy, 0777), 0);
+    assert_non_null(strstr(refused("w"), "/deploy: others may write it"));
+    assert_int_equal(chmod(deploy, 0755), 0);
+    if (geteuid() != 0)
+        return;
+    assert_int_equal(chown(deploy, 65534, 0), 0);
+    assert_non_null(strstr(refused("w"), "/deploy: it belongs to another user (uid 65534)"));
+    assert_int_equal(chown(deploy, 0, 0), 0);
+    snprintf(deploy, sizeof(deploy), "%s/deploy/current", folder);
+    assert_int_equal(lchown(deploy, 65534, 0), 0); /* who may remove it where the bit is sticky */
+    assert_non_null(strstr(refused("w"), "it belongs to another user (uid 65534)"));
+}
+
 static void test_owners(void **state)
 {
     struct steer_policy *policy = NULL;
@@ -1069,6 +1124,7 @@ static void test_owners(void **state)
     snprintf(text, sizeof(text), "%s: others may write it", folder);
     assert_non_null(strstr(problem.text, text));
     chmod(folder, 0700);
+    check_links();
     write_text("dpm-steer/1-1.journal", "{}\n", 0644); /* is not passed over in silence */
     assert_int_equal(steer_journal_undo(&restored, &problem), -EACCES);
     assert_non_null(strstr(problem.text, "/1-1.journal: no journal of yours"));
