@@ -4,8 +4,8 @@
 # seconds, without it, with it, and with the best fixed setting found by hand, in direct succession. It needs root, and a quiet machine.
 #
 #   off, on, best   how much the clients got done a second: medians
-#   gain            of `on` over `off`, by run: median, and in brackets its confidence interval of 95% or more (order statistics: of ten runs, the
-#                   second lowest and the second highest)
+#   gain            of `on` over `off`, by run: median, and in brackets its confidence interval of 95% or more, by order statistics: of 9 runs or
+#                   more, from the second lowest to the second highest; of 6 to 8, from the lowest to the highest; of fewer, there is none
 #   of best         the same gain as a part of that of `best`
 #   first           seconds until the first act
 #   acts            kept and undone, of all runs; undone ones cost what they were tried for
@@ -44,10 +44,13 @@ for study in "$@"; do
         echo "$off $on $best $first" |
             awk '{ print $1, $2, $3, 100 * ($2 / $1 - 1), ($3 - $1) == 0 ? 0 : 100 * ($2 - $1) / ($3 - $1), $4 }' >> "$scratch/rows"
     done
-    low=$((runs > 5 ? 2 : 1))
+    # outside of these two are 2 * (1 + n) / 2^n of 100% with the second, and 2 / 2^n with the lowest and the highest
+    low=$((runs > 8 ? 2 : 1))
+    interval='too few runs'
+    [ "$runs" -lt 6 ] || interval=$(printf '%+.0f to %+.0f' "$(at 4 $low)" "$(at 4 $((runs + 1 - low)))")
     acts=$(jq -rs '"\(map(select(.decision == "kept")) | length) kept, \(map(select(.decision == "undone")) | length) undone"' "$scratch/all")
     # shellcheck disable=SC2059 # a format
     printf "$format" "$study" "$(median 1)" "$(median 2)" "$(median 3)" \
-        "$(printf '%+.0f (%+.0f to %+.0f)' "$(median 4)" "$(at 4 $low)" "$(at 4 $((runs + 1 - low)))")" \
+        "$(printf '%+.0f (%s)' "$(median 4)" "$interval")" \
         "$(printf '%.0f%%' "$(median 5)")" "$(printf '%.1f' "$(median 6)")" "$acts"
 done

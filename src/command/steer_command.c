@@ -105,12 +105,16 @@ static bool is_any(const struct steer_restored *restored)
 }
 
 /* In the guardian. */
-static void say_restored(const struct steer_restored *restored)
+static void say_restored(const struct steer_restored *restored, const struct problem *not_restored)
 {
     char text[RESTORED_SIZE];
 
     if (is_any(restored))
         command_say("steer was killed: its guardian has restored %s", changes(restored, text));
+    if (not_restored != NULL)
+        command_say("steer was killed, and its guardian cannot restore everything: %s; try: dpm "
+                    "steer --undo",
+                    not_restored->text);
 }
 
 /* ---- slices ---- */
@@ -127,7 +131,8 @@ static void add_machine(struct steering *steering, struct steer_slice *slice)
     host_read(steering->host, &now);
     double passed = (double)(now.header.time - steering->summary.header.time);
     long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-    if (now.cpu_user != NOT_KNOWN && steering->summary.header.time != 0 && passed > 0 && cpus > 0) {
+    if (now.cpu_user != NOT_KNOWN && steering->summary.cpu_user != NOT_KNOWN && passed > 0 &&
+        cpus > 0) {
         slice->cpus = (double)cpus;
         slice->busy = (double)worked(&now, &steering->summary) / passed;
     }
@@ -301,7 +306,10 @@ static int begin(struct steering *steering, struct problem *problem)
                                   &steering->steer) < 0 ||
                         host_open("", &steering->host) < 0))
         result = problem_set(problem, -ENOMEM, "out of memory");
-    return result < 0 ? result : open_feed(steering, problem);
+    if (result < 0)
+        return result;
+    host_read(steering->host, &steering->summary); /* what the first slice begins with */
+    return open_feed(steering, problem);
 }
 
 static void print_loop(struct steering *steering)

@@ -156,10 +156,11 @@ struct steer_figures {
     double requests, request_time;
     double asked, asked_time;
     double received;
-    double waits_for_messages; /* ns, of its threads */
-    double queue_delay;        /* ns that messages waited until it took them */
-    double blocked;            /* ns that senders waited for buffer space at it */
-    double median, p99;        /* ns, times requests */
+    double waits_for_messages;      /* ns, of its threads */
+    double queue_delay;             /* ns that messages waited until it took them */
+    double blocked;                 /* ns that senders waited for buffer space at it */
+    double median, p99;             /* ns, times requests ... */
+    double asked_median, asked_p99; /* ... times asked, of processes that answer none */
 };
 
 /* What one group sent to another. */
@@ -249,7 +250,8 @@ void steer_setting_text(const struct steer_machine *machine, const struct steer_
 
 struct steer_calls {
     void *context;
-    /* Makes it so. Returns 0, or a negative errno with a line in `problem`: then it stands as at first. */
+    /* Makes it so. Returns 0, or a negative errno with a line in `problem`: then it stands as at first. But -ESTALE: others have
+     * changed what it has, which is left as it is. -ENOTRECOVERABLE: the way back failed, too. */
     int (*act)(void *context, const struct steer_act *act, const struct steer_setting *to,
                struct problem *problem);
     void (*decided)(void *context, const struct steer_decision *decision);
@@ -262,7 +264,8 @@ int steer_new(const struct steer_policy *policy, const struct steer_machine *mac
               const struct steer_calls *calls, bool dry, struct steer **ret_steer);
 void steer_free(struct steer *steer); /* NULL is allowed */
 
-/* The next slice was measured. Calls what there is to call. Errors: -EIO, with a line in `problem`: what did not help could not be undone. */
+/* The next slice was measured. Calls what there is to call. Errors: -EIO, with a line in `problem`: an act that did not help, or failed, could
+ * not be undone. */
 int steer_add(struct steer *steer, const struct steer_slice *slice, struct problem *problem);
 
 /* ---- acts, and the way back ---- */
@@ -274,6 +277,7 @@ int steer_add(struct steer *steer, const struct steer_slice *slice, struct probl
  *      {"policy": "/etc/web.steer", "boot": "5f0c...", "pid": 4711, "start": 90210, "groups": ["name nginx"]}
  *      {"act": 0, "file": "/sys/fs/cgroup/cpu/web/cpu.shares", "value": "1024"}
  *      {"restored": 1}                                              the first of them
+ *      {"ended": true}                                              in order, but not everything could be restored
  */
 struct steer_journal;
 
@@ -311,9 +315,11 @@ int steer_journal_end(struct steer_journal *journal, struct steer_restored *ret_
  * to. Its commands keep what we have now. */
 void steer_prefer_loop(void);
 
-/* Forks the guardian, which restores everything as soon as we have ended, and then calls done(changes). Call it before anything else
+/* Forks the guardian, which restores everything as soon as we have ended, and then calls done(changes, what
+ * could not be restored, or NULL). Not if we have ended in order. Call it before anything else
  * that must not be shared is open. Returns a pidfd of it, or a negative errno. */
 int steer_guardian_begin(struct steer_journal *journal,
-                         void (*done)(const struct steer_restored *restored));
+                         void (*done)(const struct steer_restored *restored,
+                                      const struct problem *not_restored));
 
 #endif

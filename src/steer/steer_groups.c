@@ -14,6 +14,15 @@
 
 /* ---- what is never changed ---- */
 
+/* dpmd is another program than dpm, and so is a dpm that was replaced by an upgrade while it runs. */
+static bool has_our_name(pid_t pid)
+{
+    char path[PATH_MAX];
+    const char *slash = process_program(pid, path, sizeof(path)) ? strrchr(path, '/') : NULL;
+
+    return slash != NULL && (strcmp(slash, "/dpm") == 0 || strcmp(slash, "/dpmd") == 0);
+}
+
 static bool is_our_program(pid_t pid)
 {
     static struct stat own;
@@ -21,14 +30,23 @@ static bool is_our_program(pid_t pid)
     char path[64];
 
     if (own.st_ino == 0 && stat("/proc/self/exe", &own) < 0)
-        return false;
+        return has_our_name(pid);
     snprintf(path, sizeof(path), "/proc/%d/exe", pid);
-    return stat(path, &other) == 0 && other.st_dev == own.st_dev && other.st_ino == own.st_ino;
+    return has_our_name(pid) ||
+           (stat(path, &other) == 0 && other.st_dev == own.st_dev && other.st_ino == own.st_ino);
+}
+
+#define OF_KERNEL 0x00200000u /* PF_KTHREAD of the kernel's sched.h */
+
+/* In a PID namespace of its own, process 2 is a process like others. */
+static bool is_of_kernel(pid_t pid)
+{
+    return (process_stat_number(pid, PROCESS_FLAGS) & OF_KERNEL) != 0;
 }
 
 bool steer_is_spared(pid_t pid)
 {
-    if (pid <= 2 || process_parent(pid) == 2 || is_our_program(pid)) /* 2: kthreadd */
+    if (pid <= 1 || is_of_kernel(pid) || is_our_program(pid))
         return true;
     for (pid_t at = getpid(); at > 1; at = process_parent(at))
         if (at == pid)
@@ -90,9 +108,9 @@ static int found(pid_t pid, void *context)
 {
     const struct finding *finding = context;
     struct steer_members *members = finding->members;
-    uint64_t start = process_started(pid);
+    uint64_t start = thread_started(pid, pid); /* its first thread may have ended */
 
-    if (start == 0 || steer_is_spared(pid))
+    if (start == 0 || !process_lives(pid) || steer_is_spared(pid))
         return 0;
     for (size_t i = 0; i < members->count; i++)
         if (members->at[i].pid == pid)
@@ -116,7 +134,8 @@ static void look_for_ended(struct steer_members *members, const struct steer_mem
 {
     for (size_t i = 0; i < count; i++)
         if (process_choice_has_pid(&members->choices[before[i].group], before[i].pid) &&
-            process_started(before[i].pid) != before[i].start)
+            (thread_started(before[i].pid, before[i].pid) != before[i].start ||
+             !process_lives(before[i].pid)))
             members->ended = before[i].group + 1;
 }
 

@@ -72,31 +72,35 @@ static int open_latest(const char *path)
 }
 
 /* Runs in the guardian; never returns. */
-static void guard(struct steer_journal *journal,
-                  void (*done)(const struct steer_restored *restored))
+static void guard(struct steer_journal *journal, void (*done)(const struct steer_restored *restored,
+                                                              const struct problem *not_restored))
 {
     struct steer_journal left = {.file = -1};
     struct steer_restored sum = {0};
+    struct problem problem = {""};
     size_t restored = 0, size;
 
     await_end();
     memcpy(left.path, journal->path, sizeof(left.path));
     left.file = open_latest(left.path);
-    /* If the loop has ended in order, all is marked as restored. */
     char *text = left.file < 0 ? NULL : journal_read(left.file, &size);
     if (text == NULL)
         _exit(left.file < 0 ? EXIT_SUCCESS : EXIT_FAILURE);
     journal_parse(&left, text, size);
-    int result = journal_restore(&left, ALL_ACTS, &restored, NULL);
+    if (left.ended) /* in order; it has said what it could not restore */
+        _exit(EXIT_SUCCESS);
+    /* else all is marked as restored, or the loop was killed */
+    int result = journal_restore(&left, ALL_ACTS, &restored, &problem);
     if (result == 0)
         unlink(left.path);
     journal_sum(&left, restored, &sum);
-    done(&sum);
+    done(&sum, result < 0 ? &problem : NULL);
     _exit(result == 0 ? EXIT_SUCCESS : EXIT_FAILURE);
 }
 
 int steer_guardian_begin(struct steer_journal *journal,
-                         void (*done)(const struct steer_restored *restored))
+                         void (*done)(const struct steer_restored *restored,
+                                      const struct problem *not_restored))
 {
     int ends[2];
 

@@ -49,7 +49,7 @@ static int read_thread(const struct changing *changing, pid_t tid, struct entry 
     int result = thread_read(tid, effect->kind, entry);
 
     if (result == 0 && changing->inherited != NULL && entry->tid_start >= effect->since &&
-        effect_is(effect, changing->inherited, entry)) {
+        entry_is_ours(changing->journal, changing->inherited, entry)) {
         entry->cpus = changing->inherited->cpus;
         entry->nice = changing->inherited->nice;
     }
@@ -65,6 +65,15 @@ static int set_thread(const struct changing *changing, pid_t tid, const struct e
     return setpriority(PRIO_PROCESS, (id_t)tid, effect_nice(effect, entry->nice)) < 0 ? -errno : 0;
 }
 
+/* Whether a thread that the act has changed before is as that has made it: else others have changed it since, and it is theirs. */
+static bool is_still_ours(const struct changing *changing, pid_t tid, const struct entry *entry)
+{
+    struct entry now;
+
+    return thread_read(tid, entry->kind, &now) == 0 &&
+           entry_is_ours(changing->journal, entry, &now);
+}
+
 static int change_thread(pid_t pid, pid_t tid, void *context)
 {
     struct changing *changing = context;
@@ -78,7 +87,8 @@ static int change_thread(pid_t pid, pid_t tid, void *context)
         journal_thread(changing->journal, changing->act, tid, new.tid_start);
     int result = 0;
 
-    if (new.tid_start == 0 || (entry != NULL && changing->only_new))
+    if (new.tid_start == 0 ||
+        (entry != NULL && (changing->only_new || !is_still_ours(changing, tid, entry))))
         return 0;
     if (entry == NULL) {
         result = read_thread(changing, tid, &new);
@@ -105,14 +115,10 @@ static const struct entry *first_entry(const struct steer_journal *journal, uint
 static int change_process(struct changing *changing)
 {
     const struct steer_member *member = changing->member;
-    int pidfd = process_open(member->pid), result = 0;
+    bool is = thread_started(member->pid, member->pid) == member->start;
 
-    if (pidfd < 0)
-        return pidfd == -ESRCH ? 0 : refuse(changing, pidfd);
-    if (process_started(member->pid) == member->start && !steer_is_spared(member->pid))
-        result = thread_each(member->pid, change_thread, changing);
-    close(pidfd);
-    return result;
+    return is && !steer_is_spared(member->pid) ? thread_each(member->pid, change_thread, changing)
+                                               : 0;
 }
 
 static bool is_of_act(const struct steer_act *act, uint32_t group)
@@ -154,13 +160,10 @@ static int change_threads(struct steer_journal *journal, uint32_t index,
 {
     int result = journal_note_effect(journal, index, effect, problem);
 
-    if (result == 0) {
-        const struct in_effect noted = journal->acts[index]; /* with its beginning */
-        result = change_all(journal, index, act, &noted, members, false, problem);
-    }
     if (result < 0)
-        (void)journal_restore(journal, index, NULL, NULL);
-    return result;
+        return result;
+    const struct in_effect noted = journal->acts[index]; /* with its beginning */
+    return change_all(journal, index, act, &noted, members, false, problem);
 }
 
 /* ---- cgroups ---- */
@@ -253,6 +256,9 @@ static int change_weight(struct steer_journal *journal, uint32_t index, const st
                            act->cgroup);
     if (!has_entry(journal, index))
         result = note_weight(journal, index, file, problem);
+    else if (!file_is_ours(journal, first_entry(journal, index), cgroup_read(file)))
+        result = problem_set(problem, -ESTALE,
+                             "%.300s: it was changed by others meanwhile: left as it is", file);
     if (result < 0)
         return result;
     unsigned long weight = strtoul(first_entry(journal, index)->value, NULL, 10) * times;
@@ -262,10 +268,9 @@ static int change_weight(struct steer_journal *journal, uint32_t index, const st
         return result;
     snprintf(value, sizeof(value), "%lu", effect.value);
     result = cgroup_write(file, value);
-    if (result == 0)
-        return 0;
-    (void)journal_restore(journal, index, NULL, NULL);
-    return problem_set(problem, result, "%.300s: cannot be written: %s", file, strerror(-result));
+    return result == 0 ? 0
+                       : problem_set(problem, result, "%.300s: cannot be written: %s", file,
+                                     strerror(-result));
 }
 
 /* ---- commands ---- */
@@ -317,8 +322,6 @@ static int change_by_command(struct steer_journal *journal, uint32_t index,
     }
     if (result == 0)
         result = command_run(words, problem);
-    if (result < 0)
-        (void)journal_restore(journal, index, NULL, NULL);
     words_free(words);
     return result;
 }
@@ -345,6 +348,40 @@ static int restore(struct steer_journal *journal, uint32_t act, struct problem *
     return result;
 }
 
+/* A step of an act has failed: back to how it was before the first one, which the reason says. */
+static int go_back(struct steer_journal *journal, const struct steer_act *act, uint32_t index,
+                   bool stood, int result, struct problem *problem)
+{
+    const struct steer_setting first = steer_setting_at_first(act);
+    const struct problem reason = *problem;
+    struct problem why = {""};
+    char text[STEER_TEXT_SIZE];
+
+    if (restore(journal, index, &why) < 0)
+        return problem_set(problem, -ENOTRECOVERABLE, "%.220s; the way back failed, too: %.220s",
+                           reason.text, why.text);
+    if (!stood)
+        return result;
+    steer_setting_text(NULL, act, &first, text);
+    return problem_set(problem, result, "%.280s; back to %.100s", reason.text, text);
+}
+
+static int change(struct steer_journal *journal, const struct steer_policy *policy,
+                  const struct steer_machine *machine, const struct steer_members *members,
+                  const struct steer_act *act, const struct steer_setting *to,
+                  struct problem *problem)
+{
+    uint32_t index = (uint32_t)(act - policy->acts);
+    struct in_effect effect;
+
+    if (act->kind == STEER_WORKERS || act->kind == STEER_SHARES)
+        return change_by_command(journal, index, act, to, problem);
+    if (act->kind == STEER_WEIGHT && act->cgroup != NULL)
+        return change_weight(journal, index, act, to->numbers[0], problem);
+    make_effect(machine, act, to, &effect);
+    return change_threads(journal, index, act, &effect, members, problem);
+}
+
 int steer_hands_act(struct steer_journal *journal, const struct steer_policy *policy,
                     const struct steer_machine *machine, const struct steer_members *members,
                     const struct steer_act *act, const struct steer_setting *to,
@@ -352,16 +389,14 @@ int steer_hands_act(struct steer_journal *journal, const struct steer_policy *po
 {
     const struct steer_setting before = steer_setting_at_first(act);
     uint32_t index = (uint32_t)(act - policy->acts);
-    struct in_effect effect;
+    bool stood = has_entry(journal, index);
 
     if (memcmp(&before, to, sizeof(before)) == 0)
         return restore(journal, index, problem);
-    if (act->kind == STEER_WORKERS || act->kind == STEER_SHARES)
-        return change_by_command(journal, index, act, to, problem);
-    if (act->kind == STEER_WEIGHT && act->cgroup != NULL)
-        return change_weight(journal, index, act, to->numbers[0], problem);
-    make_effect(machine, act, to, &effect);
-    return change_threads(journal, index, act, &effect, members, problem);
+    int result = change(journal, policy, machine, members, act, to, problem);
+    if (result >= 0 || result == -ESTALE)
+        return result;
+    return go_back(journal, act, index, stood, result, problem);
 }
 
 int steer_hands_tend(struct steer_journal *journal, const struct steer_policy *policy,

@@ -15,6 +15,11 @@
 
 /* ---- entries ---- */
 
+bool entry_is_of_thread(const struct entry *entry)
+{
+    return entry->kind == ENTRY_CPUS || entry->kind == ENTRY_NICE;
+}
+
 static uint64_t key_of_thread(uint32_t act, pid_t tid, uint64_t start)
 {
     const uint64_t parts[] = {act, (uint64_t)tid, start};
@@ -43,15 +48,13 @@ static void entry_done(struct entry *entry)
 /* Takes its strings in any case. */
 static int keep(struct steer_journal *journal, struct entry *entry)
 {
-    bool is_thread = entry->kind == ENTRY_CPUS || entry->kind == ENTRY_NICE;
-
     if (array_reserve(&journal->entries, &journal->room, journal->count + 1,
                       sizeof(*journal->entries)) < 0) {
         entry_done(entry);
         return -ENOMEM;
     }
     journal->entries[journal->count++] = *entry;
-    if (!is_thread)
+    if (!entry_is_of_thread(entry))
         return 0;
     int64_t at =
         intern_add(&journal->threads, key_of_thread(entry->act, entry->tid, entry->tid_start));
@@ -182,6 +185,10 @@ static json_t *effect_json(uint32_t act, const struct in_effect *effect)
 
 static void take_effect(struct steer_journal *journal, uint32_t act, const struct in_effect *effect)
 {
+    if (!journal->acts[act].is || journal->acts[act].since != effect->since)
+        journal->less[act] = 0;
+    if (effect->kind == ENTRY_NICE && effect->less >= 0)
+        journal->less[act] |= 1ull << effect->less;
     journal->earlier[act] = journal->acts[act];
     journal->acts[act] = *effect;
     journal->acts[act].is = true;
@@ -276,7 +283,9 @@ static void take_line(struct steer_journal *journal, const json_t *line)
             restored = number_of(line, "restored", 1, (int64_t)journal->count);
     const char *cpus = json_string_value(json_object_get(line, "cpus"));
 
-    if (restored >= 1) {
+    if (json_is_true(json_object_get(line, "ended"))) {
+        journal->ended = true;
+    } else if (restored >= 1) {
         journal->entries[restored - 1].restored = true;
     } else if (effect >= 0) {
         struct in_effect to = {.kind = ENTRY_NICE};
@@ -315,10 +324,8 @@ void journal_parse(struct steer_journal *journal, const char *text, size_t size)
 
 static bool has_gone(const struct entry *entry)
 {
-    bool is_thread = entry->kind == ENTRY_CPUS || entry->kind == ENTRY_NICE;
-
-    return entry->restored ||
-           (is_thread && thread_started(entry->pid, entry->tid) != entry->tid_start);
+    return entry->restored || (entry_is_of_thread(entry) &&
+                               thread_started(entry->pid, entry->tid) != entry->tid_start);
 }
 
 static int copy_head(struct steer_journal *journal, int from)
@@ -331,34 +338,32 @@ static int copy_head(struct steer_journal *journal, int from)
     return result;
 }
 
+/* All that heirs may have, the latest last. */
+static int write_effects(struct steer_journal *journal, uint32_t act)
+{
+    const struct in_effect *now = &journal->acts[act], *earlier = &journal->earlier[act];
+    int result = earlier->is ? put(journal, effect_json(act, earlier), false, NULL) : 0;
+
+    for (int less = 0; result == 0 && now->is && less < 64; less++) {
+        struct in_effect one = *now;
+        one.less = less;
+        if (less != now->less && (journal->less[act] >> less & 1) != 0)
+            result = put(journal, effect_json(act, &one), false, NULL);
+    }
+    return result < 0 || !now->is ? result : put(journal, effect_json(act, now), false, NULL);
+}
+
 /* journal->file is the new one. */
 static int write_anew(struct steer_journal *journal, int from)
 {
     int result = copy_head(journal, from);
 
-    for (uint32_t i = 0; result == 0 && i < STEER_ACTS_MOST; i++) {
-        if (journal->earlier[i].is)
-            result = put(journal, effect_json(i, &journal->earlier[i]), false, NULL);
-        if (result == 0 && journal->acts[i].is)
-            result = put(journal, effect_json(i, &journal->acts[i]), false, NULL);
-    }
+    for (uint32_t i = 0; result == 0 && i < STEER_ACTS_MOST; i++)
+        result = write_effects(journal, i);
     for (size_t i = 0; result == 0 && i < journal->count; i++)
         if (!has_gone(&journal->entries[i]))
             result = put(journal, entry_json(&journal->entries[i]), false, NULL);
     return result == 0 && fdatasync(journal->file) < 0 ? -errno : result;
-}
-
-/* What stands in the new file, so that numbers of entries are those of its lines. */
-static int read_anew(const struct steer_journal *journal, size_t *ret_text_size, char **ret_text)
-{
-    struct stat status;
-
-    if (fstat(journal->file, &status) < 0 ||
-        (*ret_text = malloc((size_t)status.st_size + 1)) == NULL)
-        return -ENOMEM;
-    ssize_t got = pread(journal->file, *ret_text, (size_t)status.st_size, 0);
-    *ret_text_size = got < 0 ? 0 : (size_t)got;
-    return got == status.st_size ? 0 : -EIO;
 }
 
 /*
@@ -376,12 +381,14 @@ void journal_compact(struct steer_journal *journal, off_t least)
     if (size < least || size < COMPACT_TIMES * journal->compacted)
         return;
     journal->compacted = size; /* if it fails, not soon again */
-    snprintf(path, sizeof(path), "%s.new", journal->path);
+    snprintf(path, sizeof(path), "%s" JOURNAL_UNFINISHED, journal->path);
     journal->file =
         open(path, O_RDWR | O_CREAT | O_TRUNC | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
-    bool done = journal->file >= 0 && flock(journal->file, LOCK_EX | LOCK_NB) == 0 &&
-                write_anew(journal, old) == 0 && read_anew(journal, &length, &text) == 0 &&
-                rename(path, journal->path) == 0;
+    bool done =
+        journal->file >= 0 && flock(journal->file, LOCK_EX | LOCK_NB) == 0 &&
+        write_anew(journal, old) == 0 &&
+        (text = journal_read(journal->file, &length)) != NULL && /* entries get new numbers */
+        rename(path, journal->path) == 0;
     if (!done) {
         if (journal->file >= 0)
             close(journal->file);
@@ -393,6 +400,7 @@ void journal_compact(struct steer_journal *journal, off_t least)
     forget_entries(journal);
     memset(journal->acts, 0, sizeof(journal->acts));
     memset(journal->earlier, 0, sizeof(journal->earlier));
+    memset(journal->less, 0, sizeof(journal->less));
     journal_parse(journal, text, length);
     free(text);
     (void)!ftruncate(old, 0);

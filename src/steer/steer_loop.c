@@ -278,10 +278,24 @@ static void say_nothing_to_do(struct steer *steer)
     decide(steer, DECISION_NOTHING);
 }
 
-static void try_act(struct steer *steer, size_t index, const struct steer_candidate *best)
+/* It could not be done. If it could not be undone either, its way back is that of all acts, at the end. */
+static int note_failure(struct steer *steer, size_t index, int error, const struct problem *why,
+                        struct problem *problem)
+{
+    memcpy(steer->trial.reason, why->text, sizeof(steer->trial.reason) - 1);
+    steer->trial.reason[sizeof(steer->trial.reason) - 1] = '\0';
+    decide(steer, DECISION_FAILED);
+    steer->acts[index].now = steer_setting_at_first(steer->trial.act);
+    leave_alone(steer, index);
+    settle(steer, LEARNS);
+    return error == -ENOTRECOVERABLE ? problem_set(problem, -EIO, "%.480s", why->text) : 0;
+}
+
+static int try_act(struct steer *steer, size_t index, const struct steer_candidate *best,
+                   struct problem *problem)
 {
     const struct steer_act *act = &steer->policy->acts[index];
-    struct problem problem = {""};
+    struct problem why = {""};
 
     steer->tried = index;
     steer->said_nothing = false;
@@ -299,22 +313,17 @@ static void try_act(struct steer *steer, size_t index, const struct steer_candid
     if (steer->dry) {
         decide(steer, DECISION_WOULD);
         leave_alone(steer, index);
-        return;
+        return 0;
     }
     decide(steer, DECISION_TRIES); /* before it: whatever it does, this was said */
     steer->acted = steer->time;
-    if (steer->calls.act(steer->calls.context, act, &best->to, &problem) < 0) {
-        memcpy(steer->trial.reason, problem.text, sizeof(steer->trial.reason) - 1);
-        steer->trial.reason[sizeof(steer->trial.reason) - 1] = '\0';
-        decide(steer, DECISION_FAILED);
-        steer->acts[index].now = steer_setting_at_first(act);
-        leave_alone(steer, index);
-        settle(steer, LEARNS);
-        return;
-    }
+    int result = steer->calls.act(steer->calls.context, act, &best->to, &why);
+    if (result < 0)
+        return note_failure(steer, index, result, &why, problem);
     steer->acts[index].now = best->to;
     steer->looked = false;
     settle(steer, TRIES);
+    return 0;
 }
 
 /* What was undone, and stayed as bad, was not the act's fault: the load has changed meanwhile. It may be tried again. */
@@ -333,23 +342,23 @@ static void look_back(struct steer *steer)
     }
 }
 
-static void learn(struct steer *steer)
+static int learn(struct steer *steer, struct problem *problem)
 {
     struct steer_candidate best;
     size_t act;
 
     if (!is_full(steer, &steer->window))
-        return;
+        return 0;
     steer->before = steer->window;
     look_back(steer);
     note_mean(steer, steer_goal(steer->policy, &steer->before.sum));
     begin(steer, LEARNS);
     if (steer->acted != 0 && steer->time < steer->acted + steer->policy->limit)
-        return;
+        return 0;
     if (choose(steer, &act, &best))
-        try_act(steer, act, &best);
-    else
-        say_nothing_to_do(steer);
+        return try_act(steer, act, &best, problem);
+    say_nothing_to_do(steer);
+    return 0;
 }
 
 static int undo(struct steer *steer, struct problem *problem)
@@ -358,6 +367,8 @@ static int undo(struct steer *steer, struct problem *problem)
     struct problem why = {""};
     int result = steer->calls.act(steer->calls.context, steer->trial.act, &steer->trial.from, &why);
 
+    if (result == -ESTALE)
+        return note_failure(steer, steer->tried, result, &why, problem);
     if (result < 0)
         return problem_set(problem, -EIO, "what did not help cannot be undone: %.400s", why.text);
     state->now = steer->trial.from;
@@ -368,13 +379,19 @@ static int undo(struct steer *steer, struct problem *problem)
     return 0;
 }
 
+/* How long a window of a trial is: where events are few, the one before it took longer than the policy asks. */
+static double length_of_trial(const struct steer *steer)
+{
+    return fmax((double)steer->policy->window, steer->before.sum.length);
+}
+
 static int judge(struct steer *steer, struct problem *problem)
 {
     struct steer_decision *trial = &steer->trial;
 
     /* a goal of which nothing is left is worse, too; so is an act that keeps us from measuring it */
     trial->after_length = steer->window.sum.length;
-    bool overdue = steer->waited > 4 * (double)steer->policy->window;
+    bool overdue = steer->waited > 4 * length_of_trial(steer);
     if (!overdue && !is_full(steer, &steer->window))
         return 0;
     if (overdue && !is_full(steer, &steer->window)) {
@@ -385,7 +402,7 @@ static int judge(struct steer *steer, struct problem *problem)
     trial->after = steer_goal(steer->policy, &steer->window.sum);
     trial->measured = gain_of(steer, trial->before, trial->after);
     trial->noise = noise_of(steer, &steer->before, &steer->window);
-    bool whole = steer->window.sum.length >= 1.9 * (double)steer->policy->window;
+    bool whole = steer->window.sum.length >= 1.9 * length_of_trial(steer);
     bool looks = whole || !steer->looked; /* what is worse ends at any time */
     steer->looked = true;
     if (looks && trial->measured > trial->noise) {
@@ -414,8 +431,7 @@ int steer_add(struct steer *steer, const struct steer_slice *slice, struct probl
     add_slice(steer, &steer->window, slice);
     if (steer->state == TRIES)
         return judge(steer, problem);
-    learn(steer);
-    return 0;
+    return learn(steer, problem);
 }
 
 /* ---- begin and end ---- */

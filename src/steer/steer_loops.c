@@ -119,7 +119,8 @@ static int lock_folder(int folder, struct problem *problem)
 struct looking {
     int folder;
     const char *path;
-    const struct steer_members *members; /* NULL: none */
+    const struct steer_policy *policy;   /* of the loop that begins; NULL: none does ... */
+    const struct steer_members *members; /* ... */
     struct steer_restored restored;
     struct problem *problem; /* why it cannot begin; else, what cannot be restored */
     int left;                /* error of that; 0: none */
@@ -165,6 +166,26 @@ static int note_pid(pid_t pid, void *context)
     return intern_add(context, (uint64_t)pid) < 0 ? -ENOMEM : 0;
 }
 
+/* "name nginx" */
+static json_t *word_json(const struct steer_word *word)
+{
+    return json_sprintf("%s %s", steer_word_names[word->by], word->text);
+}
+
+static bool has_text(const json_t *list, const char *text)
+{
+    size_t i;
+    json_t *item;
+
+    json_array_foreach(list, i, item)
+    {
+        const char *other = json_string_value(item);
+        if (other != NULL && strcmp(text, other) == 0)
+            return true;
+    }
+    return false;
+}
+
 /* The processes that another loop steers, now. */
 static int pids_of(const json_t *head, struct intern *pids)
 {
@@ -188,40 +209,99 @@ static int pids_of(const json_t *head, struct intern *pids)
     return result;
 }
 
-/* A loop that runs. */
-static int check_running(const struct looking *looking, const char *text, size_t size)
+/* A folder has many names: traces, ./traces/. */
+static bool is_same_place(const char *one, const char *other)
 {
-    json_t *head = head_of(text, size);
+    struct stat first, second;
+
+    return strcmp(one, other) == 0 ||
+           (stat(one, &first) == 0 && stat(other, &second) == 0 && first.st_dev == second.st_dev &&
+            first.st_ino == second.st_ino);
+}
+
+static bool has_place(const json_t *list, const char *place)
+{
+    size_t i;
+    json_t *item;
+
+    json_array_foreach(list, i, item)
+    {
+        const char *other = json_string_value(item);
+        if (place != NULL && other != NULL && is_same_place(place, other))
+            return true;
+    }
+    return false;
+}
+
+/* Whether a word of a group, or the folder of a weight, is in the head of another loop. Then both would get the same processes, also those
+ * that begin later. Returns that text, or NULL; the caller frees it. */
+static char *find_shared(const json_t *head, const struct steer_policy *policy)
+{
+    char *shared = NULL;
+
+    for (size_t i = 0; shared == NULL && i < policy->group_count; i++)
+        for (size_t j = 0; shared == NULL && j < policy->groups[i].word_count; j++) {
+            json_t *word = word_json(&policy->groups[i].words[j]);
+            const char *text = json_string_value(word);
+            if (text != NULL && has_text(json_object_get(head, "groups"), text))
+                shared = strdup(text);
+            json_decref(word);
+        }
+    for (size_t i = 0; shared == NULL && i < policy->act_count; i++)
+        if (has_place(json_object_get(head, "folders"), policy->acts[i].cgroup))
+            shared = strdup(policy->acts[i].cgroup);
+    return shared;
+}
+
+/* Returns -EBUSY. */
+static int refuse_second(const struct looking *looking, const json_t *head, const char *what)
+{
     const char *policy = json_string_value(json_object_get(head, "policy"));
-    int pid = (int)json_integer_value(json_object_get(head, "pid"));
+
+    return problem_set(
+        looking->problem, -EBUSY,
+        "%.200s is steered by dpm[%d] already, by %.200s: two loops would disturb each other", what,
+        (int)json_integer_value(json_object_get(head, "pid")), policy == NULL ? "?" : policy);
+}
+
+/* Of this machine. */
+static int check_processes(const struct looking *looking, const json_t *head)
+{
     struct intern pids = {0};
     char shown[PROCESS_SHOWN_SIZE];
-    const char *session = json_string_value(json_object_get(head, "session"));
-    const char *ours = looking->members == NULL ? NULL : looking->members->session;
-    int result =
-        ours != NULL && session != NULL && strcmp(ours, session) == 0
-            ? problem_set(looking->problem, -EBUSY,
-                          "%.200s is steered by dpm[%d] already, by %.200s: two loops would "
-                          "disturb each other",
-                          ours, pid, policy == NULL ? "?" : policy)
-        : looking->members == NULL
-            ? problem_set(looking->problem, -EBUSY,
-                          "dpm[%d] still steers, by %.200s: end it, and it restores everything",
-                          pid, policy == NULL ? "?" : policy)
-            : pids_of(head, &pids);
+    char *shared = find_shared(head, looking->policy);
+    int result = shared != NULL ? refuse_second(looking, head, shared) : pids_of(head, &pids);
 
-    for (size_t i = 0; looking->members != NULL && result == 0 && i < looking->members->count;
-         i++) {
+    for (size_t i = 0; result == 0 && i < looking->members->count; i++) {
         pid_t other = looking->members->at[i].pid;
         if (intern_find(&pids, (uint64_t)other) < 0)
             continue;
         process_shown(other, shown);
-        result = problem_set(
-            looking->problem, -EBUSY,
-            "%s is steered by dpm[%d] already, by %.200s: two loops would disturb each other",
-            shown, pid, policy == NULL ? "?" : policy);
+        result = refuse_second(looking, head, shown);
     }
+    free(shared);
     intern_done(&pids);
+    return result;
+}
+
+/* A loop that runs. */
+static int check_running(const struct looking *looking, const char *text, size_t size)
+{
+    json_t *head = head_of(text, size);
+    const char *policy = json_string_value(json_object_get(head, "policy")),
+               *session = json_string_value(json_object_get(head, "session")),
+               *ours = looking->members == NULL ? NULL : looking->members->session;
+    int result = 0;
+
+    if (looking->policy == NULL)
+        result = problem_set(looking->problem, -EBUSY,
+                             "dpm[%d] still steers, by %.200s: end it, and it restores everything",
+                             (int)json_integer_value(json_object_get(head, "pid")),
+                             policy == NULL ? "?" : policy);
+    else if (ours == NULL && session == NULL)
+        result = check_processes(looking, head);
+    else if (ours != NULL && session != NULL && is_same_place(ours, session))
+        result = refuse_second(looking, head, ours);
     json_decref(head);
     return result;
 }
@@ -297,17 +377,36 @@ static int look_at(struct looking *looking, const char *name)
     return result;
 }
 
+/* A loop that was killed while it wrote its journal anew has left this; one that writes holds its lock. */
+static void remove_unfinished(const struct looking *looking, const char *name)
+{
+    int file = openat(looking->folder, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+
+    if (file < 0)
+        return;
+    if (flock(file, LOCK_EX | LOCK_NB) == 0)
+        unlinkat(looking->folder, name, 0);
+    close(file);
+}
+
+static bool ends_with(const char *name, const char *end)
+{
+    size_t length = strlen(name);
+
+    return length > strlen(end) && strcmp(name + length - strlen(end), end) == 0;
+}
+
 static int look_at_all(struct looking *looking)
 {
     struct dirent **list;
     int count = scandir(looking->path, &list, NULL, alphasort), result = 0;
 
     for (int i = 0; i < count; i++) {
-        size_t length = strlen(list[i]->d_name);
-        if (length > strlen(SUFFIX) &&
-            strcmp(list[i]->d_name + length - strlen(SUFFIX), SUFFIX) == 0) {
+        if (ends_with(list[i]->d_name, SUFFIX)) {
             int one = look_at(looking, list[i]->d_name);
             result = result < 0 ? result : one;
+        } else if (ends_with(list[i]->d_name, SUFFIX JOURNAL_UNFINISHED)) {
+            remove_unfinished(looking, list[i]->d_name);
         }
         free(list[i]);
     }
@@ -321,21 +420,23 @@ static int look_at_all(struct looking *looking)
 static int put_head(struct steer_journal *journal, const struct steer_policy *policy,
                     const char *session, struct problem *problem)
 {
-    json_t *groups = json_array();
-    char boot[BOOT_SIZE];
+    json_t *groups = json_array(), *folders = json_array();
+    char boot[BOOT_SIZE], path[PATH_MAX];
 
     read_boot(boot);
+    if (session != NULL && realpath(session, path) != NULL) /* else it is no folder */
+        session = path;
     for (size_t i = 0; session == NULL && i < policy->group_count; i++)
-        for (size_t j = 0; j < policy->groups[i].word_count; j++) {
-            const struct steer_word *word = &policy->groups[i].words[j];
-            json_array_append_new(groups,
-                                  json_sprintf("%s %s", steer_word_names[word->by], word->text));
-        }
+        for (size_t j = 0; j < policy->groups[i].word_count; j++)
+            json_array_append_new(groups, word_json(&policy->groups[i].words[j]));
+    for (size_t i = 0; i < policy->act_count; i++)
+        if (policy->acts[i].cgroup != NULL)
+            json_array_append_new(folders, json_string(policy->acts[i].cgroup));
     return journal_put(journal,
-                       json_pack("{s:s, s:s, s:i, s:I, s:o, s:s?}", "policy", policy->file, "boot",
-                                 boot, "pid", (int)getpid(), "start",
-                                 (json_int_t)process_started(getpid()), "groups", groups, "session",
-                                 session),
+                       json_pack("{s:s, s:s, s:i, s:I, s:o, s:o, s:s?}", "policy", policy->file,
+                                 "boot", boot, "pid", (int)getpid(), "start",
+                                 (json_int_t)process_started(getpid()), "groups", groups, "folders",
+                                 folders, "session", session),
                        problem);
 }
 
@@ -377,7 +478,7 @@ static int look(const struct steer_policy *policy, const struct steer_members *m
     int folder = open_folder(path, problem);
     int lock = folder < 0 ? folder : lock_folder(folder, problem);
     struct looking looking = {
-        .folder = folder, .path = path, .members = members, .problem = problem};
+        .folder = folder, .path = path, .policy = policy, .members = members, .problem = problem};
     int result = lock < 0 ? lock : look_at_all(&looking);
 
     if (result == 0 && policy != NULL)
@@ -419,6 +520,8 @@ int steer_journal_end(struct steer_journal *journal, struct steer_restored *ret_
     int result = journal_restore(journal, ALL_ACTS, &restored, problem);
     if (result == 0) /* else the next start, or --undo, tries again */
         unlink(journal->path);
+    else
+        (void)journal_put(journal, json_pack("{s:b}", "ended", 1), NULL);
     journal_sum(journal, restored, ret_restored);
     journal_done(journal);
     free(journal);

@@ -61,10 +61,21 @@ static uint32_t group_of(const struct steer_members *members, const struct live_
                                    : group_of_name(members->policy, all, &all->processes[index]);
 }
 
+/* A row has quantiles of one of both: of what it answers, or else of its own requests. */
+static void add_quantiles(struct steer_figures *sum, const uint64_t *in)
+{
+    if (in[LIVE_REQUESTS] > 0) {
+        sum->median += (double)in[LIVE_REQUESTS] * (double)in[LIVE_MEDIAN];
+        sum->p99 += (double)in[LIVE_REQUESTS] * (double)in[LIVE_P99];
+    } else {
+        sum->asked_median += (double)in[LIVE_ASKED] * (double)in[LIVE_MEDIAN];
+        sum->asked_p99 += (double)in[LIVE_ASKED] * (double)in[LIVE_P99];
+    }
+}
+
 static void add_process(struct steer_figures *sum, const struct live_row *row)
 {
     const uint64_t *in = row->interval;
-    double requests = (double)(in[LIVE_REQUESTS] > 0 ? in[LIVE_REQUESTS] : in[LIVE_ASKED]);
 
     sum->processes += row->ended ? 0 : 1;
     sum->threads += (double)row->so_far[LIVE_THREADS];
@@ -78,8 +89,7 @@ static void add_process(struct steer_figures *sum, const struct live_row *row)
     sum->waits_for_messages +=
         (double)(in[LIVE_WAITS + ELAPSED_IN_FLIGHT] + in[LIVE_WAITS + ELAPSED_OUTSIDE]);
     sum->queue_delay += (double)in[LIVE_QUEUE_DELAY];
-    sum->median += requests * (double)in[LIVE_MEDIAN];
-    sum->p99 += requests * (double)in[LIVE_P99];
+    add_quantiles(sum, in);
 }
 
 /* Of a session: of all machines, if that is known of each. */
@@ -129,8 +139,9 @@ void steer_slice_make(const struct live_snapshot *snapshot, const struct steer_m
 double steer_goal(const struct steer_policy *policy, const struct steer_slice *slice)
 {
     const struct steer_figures *group = &slice->groups[policy->goal];
-    double requests = group->requests > 0 ? group->requests : group->asked;
-    double time = group->requests > 0 ? group->request_time : group->asked_time;
+    bool answers = group->requests > 0;
+    double requests = answers ? group->requests : group->asked;
+    double time = answers ? group->request_time : group->asked_time;
 
     switch (policy->measure) {
     case STEER_REQUESTS:
@@ -138,10 +149,10 @@ double steer_goal(const struct steer_policy *policy, const struct steer_slice *s
     case STEER_RECEIVED:
         return slice->length > 0 ? group->received / slice->length * 1e9 : NAN;
     case STEER_LATENCY_P50:
-        time = group->median;
+        time = answers ? group->median : group->asked_median;
         break;
     case STEER_LATENCY_P99:
-        time = group->p99;
+        time = answers ? group->p99 : group->asked_p99;
         break;
     default:
         break;

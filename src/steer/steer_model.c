@@ -22,16 +22,6 @@
 #define FULL      0.9  /* of the CPUs busy: others have them */
 #define ROOM      1.25 /* CPUs that a set needs, for what was used */
 
-static double smaller(double a, double b)
-{
-    return a < b ? a : b;
-}
-
-static double larger(double a, double b)
-{
-    return a > b ? a : b;
-}
-
 /* How many times as much the groups can compute with the CPUs that there are. What others use stays theirs. */
 static double cpu_limit(const struct steer_slice *window)
 {
@@ -41,7 +31,7 @@ static double cpu_limit(const struct steer_slice *window)
         own += window->groups[i].cpu / window->length;
     if (window->cpus <= 0 || own <= 0)
         return INFINITY;
-    return larger(1, (window->cpus - larger(0, window->busy - own)) / own);
+    return fmax(1, (window->cpus - fmax(0, window->busy - own)) / own);
 }
 
 /* What the goal's requests take, all together, in ns; of messages, the whole time of their receivers. */
@@ -51,14 +41,14 @@ static double time_of_goal(const struct steer_policy *policy, const struct steer
     double time = goal->requests > 0 ? goal->request_time : goal->asked_time;
 
     if (policy->measure == STEER_RECEIVED || time <= 0)
-        time = larger(1, goal->threads) * window->length;
+        time = fmax(1, goal->threads) * window->length;
     return time;
 }
 
 /* If `part` of the goal's time became `times` as long: the gain. */
 static double gain_of(double part, double times)
 {
-    part = smaller(part, PART_MOST);
+    part = fmin(part, PART_MOST);
     return 1 / (1 - part + part * times) - 1;
 }
 
@@ -76,15 +66,15 @@ static struct workers look_at_pool(const struct steer_figures *group,
     if (group->requests > 0)
         pool.busy = group->request_time / window->length;
     else /* a stage of a pipeline answers nothing: it works while it does not wait for messages */
-        pool.busy = larger(group->threads, workers) - group->waits_for_messages / window->length;
-    pool.busy = smaller(pool.busy, workers);
+        pool.busy = fmax(group->threads, workers) - group->waits_for_messages / window->length;
+    pool.busy = fmin(pool.busy, workers);
     return pool;
 }
 
 /* How many times as many requests `workers` of them would answer. */
 static double times_with(const struct workers *pool, double workers, double limit)
 {
-    return smaller(smaller(workers, pool->busy + pool->waiting) / pool->busy, limit);
+    return fmin(fmin(workers, pool->busy + pool->waiting) / pool->busy, limit);
 }
 
 static bool model_workers(const struct steer_act *act, const struct steer_setting *now,
@@ -102,29 +92,57 @@ static bool model_workers(const struct steer_act *act, const struct steer_settin
         wanted++;
     candidate->to.numbers[0] = wanted;
     candidate->gain = times_with(&pool, wanted, limit) - 1;
-    snprintf(candidate->reason, sizeof(candidate->reason),
-             "%.1f of %u workers busy, %.1f messages wait, %.1f of %.0f CPUs busy", pool.busy,
-             workers, pool.waiting, window->busy, window->cpus);
+    int length =
+        snprintf(candidate->reason, sizeof(candidate->reason),
+                 "%.1f of %u workers busy, %.1f messages wait", pool.busy, workers, pool.waiting);
+    if (window->cpus > 0)
+        snprintf(candidate->reason + length, sizeof(candidate->reason) - (size_t)length,
+                 ", %.1f of %.0f CPUs busy", window->busy, window->cpus);
     return true;
 }
 
 /* ---- shares ---- */
 
-/* Per cent, at least LEAST each, 100 in all. */
+/* Of what is left when those that are `few` have LEAST, in proportion. Returns whether another one got less than that. */
+static bool share_out(const double *parts, size_t count, bool *few, double *ret_shares)
+{
+    double sum = 0, left = 100;
+    bool again = false;
+
+    for (size_t i = 0; i < count; i++) {
+        sum += few[i] ? 0 : parts[i];
+        left -= few[i] ? LEAST : 0;
+    }
+    for (size_t i = 0; i < count; i++) {
+        ret_shares[i] = few[i] ? LEAST : left * parts[i] / sum;
+        again |= ret_shares[i] < LEAST;
+        few[i] |= ret_shares[i] < LEAST;
+    }
+    return again;
+}
+
+/* Whole per cent, at least LEAST each, 100 in all: 33 1/3, 33 1/3, 33 1/3 --> 34 33 33. A larger part never gets less. */
 static void make_shares(const double *parts, size_t count, struct steer_setting *ret_setting)
 {
-    double sum = 0;
-    uint32_t given = 0, largest = 0;
+    double shares[STEER_NUMBERS_MOST];
+    bool few[STEER_NUMBERS_MOST] = {false};
+    uint32_t given = 0;
 
-    for (size_t i = 0; i < count; i++)
-        sum += parts[i];
+    while (share_out(parts, count, few, shares))
+        continue;
     for (size_t i = 0; i < count; i++) {
-        ret_setting->numbers[i] = (uint32_t)larger(LEAST, floor(100 * parts[i] / sum + 0.5));
+        ret_setting->numbers[i] = (uint32_t)shares[i];
+        shares[i] -= ret_setting->numbers[i];
         given += ret_setting->numbers[i];
-        if (ret_setting->numbers[i] > ret_setting->numbers[largest])
-            largest = (uint32_t)i;
     }
-    ret_setting->numbers[largest] += 100 - given; /* may be less */
+    for (; given < 100; given++) { /* to that which lost most by rounding down */
+        size_t most = 0;
+        for (size_t i = 1; i < count; i++)
+            if (shares[i] > shares[most])
+                most = i;
+        ret_setting->numbers[most]++;
+        shares[most] = 0;
+    }
 }
 
 /* A server that takes twice as long gets half as much: then as many requests are in progress at each. */
@@ -150,7 +168,7 @@ static bool model_shares(const struct steer_policy *policy, const struct steer_a
     make_shares(parts, act->group_count, &candidate->to);
     for (size_t i = 0; i < act->group_count; i++)
         then += candidate->to.numbers[i] / 100.0 * times[i];
-    candidate->gain = gain_of(sum / larger(sum, time_of_goal(policy, window)), then / is);
+    candidate->gain = gain_of(sum / fmax(sum, time_of_goal(policy, window)), then / is);
     length = (size_t)snprintf(candidate->reason, sizeof(candidate->reason), "a request takes");
     for (size_t i = 0; i < act->group_count && length < sizeof(candidate->reason); i++)
         length += (size_t)snprintf(candidate->reason + length, sizeof(candidate->reason) - length,
@@ -175,7 +193,7 @@ static bool model_weight(const struct steer_act *act, const struct steer_setting
         return false;
     uint32_t wanted = now->numbers[0] * 4;
     candidate->to.numbers[0] = wanted < act->to ? wanted : act->to;
-    candidate->gain = smaller(gain_of(no_cpu / window->length, 0), no_cpu / larger(1, cpu));
+    candidate->gain = fmin(gain_of(no_cpu / window->length, 0), no_cpu / fmax(1, cpu));
     candidate->is_rough = true;
     snprintf(candidate->reason, sizeof(candidate->reason),
              "%.2f of its threads wait for a CPU, %.2f run", no_cpu / window->length,
@@ -199,7 +217,7 @@ static struct steer_talk talk_of(const struct steer_act *act, const struct steer
     return sum;
 }
 
-/* The largest set that shares a cache is enough, if its CPUs are. Where all CPUs are busy, threads wait for others to give way, which
+/* The largest set of CPUs that share a cache, if it is enough. Where all CPUs are busy, threads wait for others to give way, which
  * fewer CPUs do not change; else for a CPU that sleeps to wake. */
 static bool model_cpus(const struct steer_machine *machine, const struct steer_act *act,
                        const struct steer_setting *now, const struct steer_slice *window,
@@ -207,7 +225,6 @@ static bool model_cpus(const struct steer_machine *machine, const struct steer_a
 {
     const struct steer_talk talk = talk_of(act, window);
     double used = 0, no_cpu = 0;
-    size_t set = 0;
 
     for (size_t i = 0; i < act->group_count; i++) {
         used += window->groups[act->groups[i]].cpu;
@@ -216,13 +233,10 @@ static bool model_cpus(const struct steer_machine *machine, const struct steer_a
     used = used / window->length * ROOM;
     if (window->busy > FULL * window->cpus)
         no_cpu = 0;
-    if (now->numbers[0] != 0 || talk.messages <= 0 || machine->set_count == 0)
+    if (now->numbers[0] != 0 || talk.messages <= 0 || machine->set_count == 0 ||
+        machine->sets[0].count < used)
         return false;
-    while (set < machine->set_count && machine->sets[set].count < used)
-        set++;
-    if (set == machine->set_count)
-        return false;
-    candidate->to.numbers[0] = (uint32_t)set + 1;
+    candidate->to.numbers[0] = 1; /* the largest stands first */
     candidate->gain = gain_of((talk.time + no_cpu) / window->length, 0);
     candidate->is_rough = true;
     snprintf(candidate->reason, sizeof(candidate->reason),

@@ -14,18 +14,11 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <jansson.h>
-#include <limits.h>
-#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/statfs.h>
-#include <unistd.h>
 
-#define FILE_MOST 65536 /* bytes */
 #define WORD_MOST 4095
 #define TIME_MOST 86400000000000ull /* ns */
 
@@ -520,10 +513,10 @@ int steer_policy_parse(const char *file, const char *text, size_t size,
     policy->window = 5ull * SECOND;
     policy->settle = 1ull * SECOND;
     policy->limit = 10ull * SECOND;
-    int result =
-        size > FILE_MOST
-            ? problem_set(problem, -EFBIG, "%.200s: a policy has at most %d bytes", file, FILE_MOST)
-            : read_all(&reader, text, text + size);
+    int result = size > POLICY_SIZE_MOST
+                     ? problem_set(problem, -EFBIG, "%.200s: a policy has at most %d bytes", file,
+                                   POLICY_SIZE_MOST)
+                     : read_all(&reader, text, text + size);
     free(reader.words);
     if (result < 0)
         steer_policy_free(policy);
@@ -564,134 +557,4 @@ void steer_act_text(const struct steer_policy *policy, const struct steer_act *a
     for (size_t i = 0; i < act->group_count; i++)
         size += snprintf(text + size, STEER_TEXT_SIZE - (size_t)size, " %s",
                          policy->groups[act->groups[i]].name);
-}
-
-/* ---- files that others cannot change ---- */
-
-/* A user who may write it may do what we may. */
-static int check_owner(const char *file, const struct stat *status, struct problem *problem)
-{
-    if (status->st_uid != geteuid() && status->st_uid != 0)
-        return problem_set(
-            problem, -EACCES,
-            "%.300s: it belongs to another user (uid %u): make it your own, or root's", file,
-            status->st_uid);
-    if ((status->st_mode & (S_IWGRP | S_IWOTH)) != 0)
-        return problem_set(problem, -EACCES, "%.300s: others may write it: chmod go-w", file);
-    return 0;
-}
-
-static int read_file(const char *file, char *text, size_t *ret_size, struct problem *problem)
-{
-    int descriptor = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    struct stat status;
-    ssize_t got = 1;
-    size_t size = 0;
-
-    if (descriptor < 0 || fstat(descriptor, &status) < 0) {
-        int error = -errno;
-        if (descriptor >= 0)
-            close(descriptor);
-        return problem_set(problem, error, "%.300s: cannot be read: %s", file, strerror(-error));
-    }
-    int result = S_ISREG(status.st_mode)
-                     ? check_owner(file, &status, problem)
-                     : problem_set(problem, -EINVAL, "%.300s: it is no file", file);
-    while (result == 0 && got > 0 && size <= FILE_MOST) {
-        got = read(descriptor, text + size, FILE_MOST + 1 - size);
-        size += got > 0 ? (size_t)got : 0;
-    }
-    if (result == 0 && got < 0)
-        result = problem_set(problem, -errno, "%.300s: cannot be read: %s", file, strerror(errno));
-    close(descriptor);
-    *ret_size = size;
-    return result;
-}
-
-/* A user who may write a folder puts another file in its place, except where the sticky bit keeps the files of others. */
-static int check_folders(const char *file, struct problem *problem)
-{
-    char path[PATH_MAX];
-    struct stat status;
-    int result = 0;
-
-    for (const char *at = file; result == 0 && (at = strchr(at, '/')) != NULL; at++) {
-        snprintf(path, sizeof(path), "%.*s", at == file ? 1 : (int)(at - file), file);
-        if (stat(path, &status) < 0)
-            return problem_set(problem, -errno, "%.200s: %s", path, strerror(errno));
-        if ((status.st_mode & S_ISVTX) != 0)
-            status.st_mode &= ~(mode_t)(S_IWGRP | S_IWOTH);
-        result = check_owner(path, &status, problem);
-    }
-    return result;
-}
-
-/* As it is named, and where its links lead. */
-static int check_command(const char *file, struct problem *problem)
-{
-    char path[PATH_MAX];
-    struct stat status;
-
-    if (stat(file, &status) < 0)
-        return problem_set(problem, -errno, "%.200s: %s", file, strerror(errno));
-    if (access(file, X_OK) < 0 || realpath(file, path) == NULL)
-        return problem_set(problem, -errno, "%.200s: cannot be executed: %s", file,
-                           strerror(errno));
-    int result = check_owner(file, &status, problem);
-    if (result == 0)
-        result = check_folders(file, problem);
-    return result < 0 ? result : check_folders(path, problem);
-}
-
-static int check_cgroup(const char *folder, struct problem *problem)
-{
-    struct statfs status;
-
-    if (statfs(folder, &status) < 0)
-        return problem_set(problem, -errno, "%.200s: %s", folder, strerror(errno));
-    if (status.f_type != CGROUP_SUPER_MAGIC && status.f_type != CGROUP2_SUPER_MAGIC)
-        return problem_set(problem, -EINVAL,
-                           "%.200s: it is no cgroup: give its folder below "
-                           "/sys/fs/cgroup",
-                           folder);
-    return 0;
-}
-
-/* And cgroups. */
-static int check_commands(const struct steer_policy *policy, struct problem *problem)
-{
-    struct problem why;
-
-    for (size_t i = 0; i < policy->act_count; i++) {
-        const struct steer_act *act = &policy->acts[i];
-        int result = act->words != NULL    ? check_command(act->words[0], &why)
-                     : act->cgroup != NULL ? check_cgroup(act->cgroup, &why)
-                                           : 0;
-        if (result < 0)
-            return problem_set(problem, result, "%.150s:%u: %.300s", policy->file, act->line,
-                               why.text);
-    }
-    return 0;
-}
-
-int steer_policy_read(const char *file, struct steer_policy **ret_policy, struct problem *problem)
-{
-    struct steer_policy *policy = NULL;
-    char *text = malloc(FILE_MOST + 1);
-    size_t size = 0;
-    int result = text == NULL ? problem_set(problem, -ENOMEM, "out of memory")
-                              : read_file(file, text, &size, problem);
-
-    if (result == 0)
-        result = steer_policy_parse(file, text, size, &policy, problem);
-    free(text);
-    if (result == 0)
-        result = check_commands(policy, problem);
-    if (result < 0) {
-        if (policy != NULL)
-            steer_policy_free(policy);
-        return result;
-    }
-    *ret_policy = policy;
-    return 0;
 }

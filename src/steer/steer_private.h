@@ -38,12 +38,16 @@ struct in_effect {
     unsigned long value; /* of the cgroup's file */
 };
 
+#define JOURNAL_UNFINISHED ".new" /* behind a journal's name, while it is written anew */
+
 #define CPUS_TEXT_SIZE (5 * CPU_SETSIZE + 1) /* "1023," ... */
 
 struct steer_journal {
     char path[PATH_MAX];
     int file;
-    off_t head;            /* bytes of its first line */
+    off_t head; /* bytes of its first line */
+    bool
+        ended; /* its loop has, in order: what is not restored is left to the next one, and to --undo */
     struct entry *entries; /* their numbers: index + 1 */
     size_t count, room;
     struct intern threads; /* key_of_thread --> index of an entry */
@@ -52,12 +56,16 @@ struct steer_journal {
     struct in_effect acts[STEER_ACTS_MOST];
     struct in_effect
         earlier[STEER_ACTS_MOST]; /* the one before it, until all threads have the new one */
-    size_t changed;               /* entries that others have changed since: left as they are ... */
+    uint64_t less
+        [STEER_ACTS_MOST]; /* 1 << each `less` that was in effect since `since`: heirs have any of these */
+    size_t changed;        /* entries that others have changed since: left as they are ... */
     char first_changed[STEER_TEXT_SIZE]; /* ... the first of them */
     off_t compacted;                     /* bytes that were left when it was last written anew */
 };
 
 /* ---- steer_policy.c ---- */
+
+#define POLICY_SIZE_MOST 65536 /* bytes */
 
 extern const char *const steer_word_names[STEER_WORD_KINDS];
 
@@ -68,6 +76,9 @@ int word_choose(enum steer_word_kind by, const char *text, struct process_choice
                 struct problem *problem);
 
 /* ---- steer_journal.c ---- */
+
+/* CPUS or NICE. */
+bool entry_is_of_thread(const struct entry *entry);
 
 /* Takes the strings of `entry`, and has them on disk when it returns. Errors: -ENOMEM, -EIO ..., with a line in `problem`. */
 int journal_add(struct steer_journal *journal, struct entry *entry, struct problem *problem);
@@ -123,8 +134,16 @@ int thread_read(pid_t tid, enum entry_kind kind, struct entry *ret_now);
 /* Whether that is what the act has made of what it was before. */
 bool effect_is(const struct in_effect *effect, const struct entry *before, const struct entry *now);
 
+/* Whether it is what any step of the act has made of it. Where no line says what it made, each is. */
+bool entry_is_ours(const struct steer_journal *journal, const struct entry *before,
+                   const struct entry *now);
+
 /* The weight that a cgroup's file has; 0: it cannot be read. */
 unsigned long cgroup_read(const char *file);
+
+/* Whether a cgroup's file that has the weight `now` (0: it cannot be read) is as the act has made it. */
+bool file_is_ours(const struct steer_journal *journal, const struct entry *entry,
+                  unsigned long now);
 
 /* Start of a thread; 0: it has gone. */
 uint64_t thread_started(pid_t pid, pid_t tid);

@@ -2,8 +2,8 @@
 /*
  * steer_restore.c: the way back: what entries of a journal say is made so again. See steer_private.h.
  *
- * A process is meant by its pid and its start, and a thread likewise: another one that got the number later is left alone. While a pidfd
- * says that the process lives, its pid is its own. Threads and processes that came since have what the act gave their parent:
+ * A process is meant by its pid and its start, and a thread likewise, which are compared immediately before it is changed: another one
+ * that got the number later is left alone. The start of a process is that of its first thread, also when that has ended. Threads and processes that came since have what the act gave their parent:
  * they get what that had before.
  */
 #include "base/process.h"
@@ -94,13 +94,24 @@ bool effect_is(const struct in_effect *effect, const struct entry *before, const
            (CPU_COUNT(&both) > 0 && CPU_EQUAL(&both, &now->cpus));
 }
 
-/* Whether that is what the act has made of it. Where no line says what it made, each is. */
-static bool is_ours(const struct steer_journal *journal, const struct entry *before,
-                    const struct entry *now)
+static bool is_one_of(uint64_t less, const struct entry *before, const struct entry *now)
+{
+    for (int i = 0; less != 0; i++, less >>= 1) {
+        const struct in_effect effect = {.kind = ENTRY_NICE, .less = i};
+        if ((less & 1) != 0 && effect_is(&effect, before, now))
+            return true;
+    }
+    return false;
+}
+
+bool entry_is_ours(const struct steer_journal *journal, const struct entry *before,
+                   const struct entry *now)
 {
     const struct in_effect *effect = &journal->acts[before->act],
                            *earlier = &journal->earlier[before->act];
 
+    if (effect->is && before->kind == ENTRY_NICE)
+        return is_one_of(journal->less[before->act], before, now);
     return !effect->is || effect_is(effect, before, now) ||
            (earlier->is && effect_is(earlier, before, now));
 }
@@ -123,26 +134,16 @@ static int restore_one(const struct steer_journal *journal, const struct entry *
         return result == -ESRCH ? 0 : result;
     if (is_as_before(entry, &now))
         return 0;
-    return is_ours(journal, entry, &now) ? set_thread(entry->tid, entry) : LEFT_CHANGED;
+    return entry_is_ours(journal, entry, &now) ? set_thread(entry->tid, entry) : LEFT_CHANGED;
 }
 
 /* Returns LEFT_CHANGED: it has other CPUs, or another nice value, than the act gave it. */
 static int restore_thread(const struct steer_journal *journal, const struct entry *entry)
 {
-    int pidfd = process_open(entry->pid), result = 0;
+    bool is = thread_started(entry->pid, entry->pid) == entry->start &&
+              thread_started(entry->pid, entry->tid) == entry->tid_start;
 
-    if (pidfd < 0)
-        return pidfd == -ESRCH ? 0 : pidfd;
-    if (process_started(entry->pid) == entry->start &&
-        thread_started(entry->pid, entry->tid) == entry->tid_start)
-        result = restore_one(journal, entry);
-    close(pidfd);
-    return result;
-}
-
-static bool is_of_thread(const struct entry *entry)
-{
-    return !entry->restored && (entry->kind == ENTRY_CPUS || entry->kind == ENTRY_NICE);
+    return is ? restore_one(journal, entry) : 0;
 }
 
 /* ---- threads and processes that came since ---- */
@@ -162,7 +163,7 @@ static int restore_heir(pid_t pid, pid_t tid, void *context)
 
     if (start >= effect->since && /* else it has inherited nothing, and is so by itself */
         journal_thread(heirs->journal, parent->act, tid, start) == NULL &&
-        thread_read(tid, parent->kind, &now) == 0 && is_ours(heirs->journal, parent, &now) &&
+        thread_read(tid, parent->kind, &now) == 0 && entry_is_ours(heirs->journal, parent, &now) &&
         !is_as_before(parent, &now))
         (void)set_thread(tid, parent);
     return 0;
@@ -212,10 +213,12 @@ int cgroup_write(const char *file, const char *value)
     return result;
 }
 
-static int own_nice; /* of what commands run with */
+static bool prefers;
+static int own_nice; /* ... before that: commands run with it */
 
 void steer_prefer_loop(void)
 {
+    prefers = true;
     own_nice = getpriority(PRIO_PROCESS, 0);
     (void)setpriority(PRIO_PROCESS, 0, LOOP_NICE);
 }
@@ -228,7 +231,8 @@ static int settle_command(void *context)
     (void)context;
     for (size_t i = 0; i < ARRAY_SIZE(usual); i++)
         signal(usual[i], SIG_DFL);
-    (void)setpriority(PRIO_PROCESS, 0, own_nice);
+    if (prefers)
+        (void)setpriority(PRIO_PROCESS, 0, own_nice);
     return 0;
 }
 
@@ -286,15 +290,22 @@ unsigned long cgroup_read(const char *file)
     return got <= 0 ? 0 : strtoul(value, NULL, 10);
 }
 
-static int restore_file(const struct steer_journal *journal, const struct entry *entry)
+bool file_is_ours(const struct steer_journal *journal, const struct entry *entry, unsigned long now)
 {
     const struct in_effect *effect = &journal->acts[entry->act],
                            *earlier = &journal->earlier[entry->act];
+
+    return now == 0 || !effect->is || now == effect->value ||
+           (earlier->is && now == earlier->value);
+}
+
+static int restore_file(const struct steer_journal *journal, const struct entry *entry)
+{
     unsigned long now = cgroup_read(entry->file), before = strtoul(entry->value, NULL, 10);
 
     if (now == before)
         return 0;
-    if (now != 0 && effect->is && now != effect->value && !(earlier->is && now == earlier->value))
+    if (!file_is_ours(journal, entry, now))
         return LEFT_CHANGED;
     return cgroup_write(entry->file, entry->value);
 }
@@ -366,7 +377,7 @@ int journal_restore(struct steer_journal *journal, uint32_t act, size_t *ret_res
 
     /* first those that others inherit from, so that none comes later */
     for (size_t i = 0; i < journal->count; i++)
-        if (is_of_thread(&journal->entries[i]) &&
+        if (!journal->entries[i].restored && entry_is_of_thread(&journal->entries[i]) &&
             (act == ALL_ACTS || journal->entries[i].act == act))
             (void)restore_thread(journal, &journal->entries[i]);
     for (uint32_t i = 0; i < STEER_ACTS_MOST; i++)

@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -19,6 +20,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -59,10 +62,82 @@ static pid_t start_target(void)
     if (pid == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         /* what is left of it, if the test fails, must not hold our output open */
-        execl("/bin/sh", "sh", "-c", "exec > /dev/null 2>&1; sleep 300 & wait; :", (char *)NULL);
+        execl("/bin/sh", "sh", "-c",
+              "exec > /dev/null 2>&1; trap 'sleep 301 &' USR1; sleep 300 & wait; wait; :",
+              (char *)NULL);
         _exit(127);
     }
     return pid;
+}
+
+/* Another child of the target, which it starts now. The caller kills it. */
+static pid_t start_heir(pid_t target)
+{
+    char name[64], children[64] = "", *next = children;
+
+    snprintf(name, sizeof(name), "task/%d/children", target);
+    usleep(20000); /* by then the shell waits */
+    kill(target, SIGUSR1);
+    for (int i = 0; i < WAIT_MOST && strtol(next, NULL, 10) == 0; i++) {
+        usleep(10000);
+        process_read(target, name, children, sizeof(children));
+        strtol(children, &next, 10);
+    }
+    return (pid_t)strtol(next, NULL, 10);
+}
+
+/* A copy of a program, in our folder by this name; returns when it runs. */
+static pid_t start_copy(const char *program, const char *name, const char *argument)
+{
+    char path[200], command[500], now[200];
+
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
+    snprintf(command, sizeof(command), "cp %s %s", program, path);
+    assert_int_equal(system(command), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        execl(path, name, argument, (char *)NULL);
+        _exit(127);
+    }
+    for (int i = 0;
+         i < WAIT_MOST && !(process_program(pid, now, sizeof(now)) && strcmp(now, path) == 0); i++)
+        usleep(10000);
+    return pid;
+}
+
+static void *pause_thread(void *context)
+{
+    (void)context;
+    while (true)
+        pause();
+    return NULL;
+}
+
+/* Runs in the copy of this program. */
+static int end_first_thread(void)
+{
+    pthread_t thread;
+
+    if (pthread_create(&thread, NULL, pause_thread, NULL) != 0)
+        return 1;
+    pthread_exit(NULL);
+}
+
+static int note_other(pid_t pid, pid_t tid, void *context)
+{
+    pid_t *other = context;
+
+    *other = tid != pid ? tid : *other;
+    return 0;
+}
+
+static pid_t other_thread(pid_t pid)
+{
+    pid_t other = 0;
+
+    thread_each(pid, note_other, &other);
+    return other;
 }
 
 static void begin(struct scene *scene, const char *acts)
@@ -226,6 +301,85 @@ static void test_heirs(void **state)
     end(&scene);
 }
 
+/* A child that begins while the act is in effect, and of no group. */
+static void test_heir_since(void **state)
+{
+    struct problem problem = {""};
+    struct scene scene;
+    (void)state;
+
+    begin(&scene, "cpus of app\n");
+    open_journal(&scene);
+    assert_int_equal(act(&scene, 0, 1, &problem), 0);
+    pid_t heir = start_heir(scene.target);
+    assert_true(heir > 0 && is_limited(&scene, heir));
+    assert_int_equal(act(&scene, 0, 0, &problem), 0);
+    assert_true(is_free(&scene, scene.target) && is_free(&scene, heir));
+    kill(heir, SIGKILL);
+    end(&scene);
+}
+
+static int nice_of(pid_t pid)
+{
+    return getpriority(PRIO_PROCESS, (id_t)pid);
+}
+
+/* It began at the first step of a weight, two steps ago; the loop's own journal says so, and one written anew, which is read. */
+static void test_heir_of_step(void **state)
+{
+    struct problem problem = {""};
+    struct scene scene;
+    (void)state;
+
+    for (int compact = 0; compact < 2; compact++) {
+        begin(&scene, "weight of app up to 64\n");
+        open_journal(&scene);
+        int before = nice_of(scene.target);
+        if (act(&scene, 0, 4, &problem) < 0) { /* no right to */
+            end(&scene);
+            skip();
+        }
+        pid_t heir = start_heir(scene.target);
+        assert_int_equal(nice_of(heir), before - 6 < -20 ? -20 : before - 6);
+        assert_int_equal(act(&scene, 0, 16, &problem), 0);
+        assert_int_equal(act(&scene, 0, 64, &problem), 0);
+        if (compact)
+            journal_compact(scene.journal, 1);
+        assert_int_equal(act(&scene, 0, 1, &problem), 0);
+        assert_int_equal(nice_of(scene.target), before);
+        assert_int_equal(nice_of(heir), before);
+        kill(heir, SIGKILL);
+        end(&scene);
+    }
+}
+
+/* main() has ended by pthread_exit: /proc shows a zombie, but other threads live. */
+static void test_first_thread_ended(void **state)
+{
+    struct problem problem = {""};
+    struct scene scene;
+    char own[200];
+    (void)state;
+
+    begin(&scene, "cpus of app\n");
+    assert_true(process_program(getpid(), own, sizeof(own)));
+    pid_t pid = start_copy(own, "without-main", NULL);
+    for (int i = 0; i < WAIT_MOST && process_started(pid) != 0; i++)
+        usleep(10000);
+    assert_true(process_started(pid) == 0 && process_lives(pid));
+    scene.members.at[0] = (struct steer_member){.pid = pid, .start = thread_started(pid, pid)};
+    scene.members.count = 1;
+    pid_t thread = other_thread(pid);
+    open_journal(&scene);
+    assert_int_equal(act(&scene, 0, 1, &problem), 0);
+    assert_true(is_limited(&scene, thread));
+    assert_int_equal(act(&scene, 0, 0, &problem), 0);
+    assert_true(is_free(&scene, thread));
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+    end(&scene);
+}
+
 /* What others have changed since is theirs. */
 static void test_changed(void **state)
 {
@@ -374,6 +528,14 @@ static void test_nice(void **state)
         assert_int_equal(getpriority(PRIO_PROCESS, (id_t)scene.target),
                          before - 12 < -20 ? -20 : before - 12);
         assert_int_equal(act(&scene, 0, 1, &problem), 0);
+        assert_int_equal(getpriority(PRIO_PROCESS, (id_t)scene.target), before);
+        assert_int_equal(act(&scene, 0, 4, &problem), 0);
+        assert_int_equal(setpriority(PRIO_PROCESS, (id_t)scene.target, before - 1), 0);
+        assert_int_equal(act(&scene, 0, 16, &problem), 0); /* by others: left as it is */
+        assert_int_equal(getpriority(PRIO_PROCESS, (id_t)scene.target), before - 1);
+        assert_int_equal(act(&scene, 0, 1, &problem), 0);
+        assert_int_equal(getpriority(PRIO_PROCESS, (id_t)scene.target), before - 1);
+        assert_int_equal(setpriority(PRIO_PROCESS, (id_t)scene.target, before), 0);
     } else { /* no right to: one line */
         assert_non_null(strstr(problem.text, "its nice value cannot be set"));
     }
@@ -399,6 +561,12 @@ static void test_cgroup(void **state)
     assert_int_equal(act(&scene, 0, 16, &problem), 0);
     read_text("cpu.weight", text);
     assert_string_equal(text, "2400");
+    write_text("cpu.weight", "170", 0600); /* by others */
+    assert_int_equal(act(&scene, 0, 4, &problem), -ESTALE);
+    assert_non_null(
+        strstr(problem.text, "/cpu.weight: it was changed by others meanwhile: left as it is"));
+    read_text("cpu.weight", text);
+    assert_string_equal(text, "170");
     write_text("cpu.weight", "2400", 0600);
     assert_int_equal(act(&scene, 0, 1, &problem), 0);
     read_text("cpu.weight", text);
@@ -439,7 +607,7 @@ static void test_commands(void **state)
     assert_int_equal(strtol(text, NULL, 10), nice_before);
     (void)setpriority(PRIO_PROCESS, 0, nice_before);
     assert_int_equal(act(&scene, 0, 7, &problem), -EREMOTEIO); /* it fails: undone */
-    assert_non_null(strstr(problem.text, "note: it has failed: exit status 1"));
+    assert_non_null(strstr(problem.text, "note: it has failed: exit status 1; back to 2"));
     read_text("workers", text);
     assert_string_equal(text, "2:; rm 2");
     const struct steer_setting to = {{83, 17}};
@@ -453,11 +621,34 @@ static void test_commands(void **state)
     assert_string_equal(text, "3:50 50 $HOME");
 }
 
+/* The first step works, the second fails, and so does the way back. */
+static void test_no_way_back(void **state)
+{
+    struct problem problem = {""};
+    struct scene scene;
+    char acts[200];
+    (void)state;
+
+    write_text("break", "#!/bin/sh\n[ ! -e $0.broken ]\n", 0700);
+    snprintf(acts, sizeof(acts), "workers of app from 2 to 8 by %s/break {}\n", folder);
+    begin(&scene, acts);
+    open_journal(&scene);
+    assert_int_equal(act(&scene, 0, 4, &problem), 0);
+    write_text("break.broken", "", 0600);
+    assert_int_equal(act(&scene, 0, 8, &problem), -ENOTRECOVERABLE);
+    assert_non_null(strstr(problem.text, "exit status 1; the way back failed, too: /"));
+    write_text("break", "#!/bin/sh\n", 0700);
+    end(&scene);
+}
+
 /* ---- what is never changed ---- */
 
 static void test_spared(void **state)
 {
+    static const char *const names[] = {"dpm", "dpmd", "dpm-like"};
+    char text[64];
     (void)state;
+
     assert_true(steer_is_spared(1));
     assert_true(steer_is_spared(getpid()));
     assert_true(steer_is_spared(getppid()));
@@ -469,6 +660,14 @@ static void test_spared(void **state)
     assert_true(steer_is_spared(pid));
     kill(pid, SIGKILL);
     waitpid(pid, NULL, 0);
+    if (process_name(2, text, sizeof(text)) > 0 && strcmp(text, "kthreadd") == 0)
+        assert_true(steer_is_spared(2));
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++) { /* another file than ours: by its name */
+        pid = start_copy("/bin/sleep", names[i], "300");
+        assert_int_equal(steer_is_spared(pid), i < 2);
+        kill(pid, SIGKILL);
+        waitpid(pid, NULL, 0);
+    }
 }
 
 /* An entry of a process that had this pid before: another start. */
@@ -502,9 +701,12 @@ struct loop {
     pid_t pid, guardian;
 };
 
-static void ignore(const struct steer_restored *restored)
+/* In the guardian: what could not be restored, as a file. */
+static void note_done(const struct steer_restored *restored, const struct problem *not_restored)
 {
     (void)restored;
+    if (not_restored != NULL)
+        write_text("not-restored", not_restored->text, 0600);
 }
 
 static bool compacts; /* its journal, before its latest act */
@@ -521,7 +723,7 @@ static struct loop start_loop(struct scene *scene)
         struct problem problem = {""};
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         open_journal(scene);
-        int guardian = steer_guardian_begin(scene->journal, ignore);
+        int guardian = steer_guardian_begin(scene->journal, note_done);
         pid_t guards = child_of(getpid());
         if (compacts)
             journal_compact(scene->journal, 1);
@@ -559,6 +761,46 @@ static void test_guardian(void **state)
                      0); /* it waits for the guardian, and has nothing to do */
     assert_int_equal(restored.count, 0);
     end(&scene);
+}
+
+/* A command whose way back fails. The guardian says so if the loop was killed; a loop that ends in order has said it itself, and its
+ * guardian does not run the command again. */
+static void test_guardian_fails(void **state)
+{
+    char acts[200], text[64] = "", path[200];
+    struct steer_restored restored;
+    struct problem problem;
+    (void)state;
+
+    write_text("there", "#!/bin/sh\n[ $1 = 4 ] || [ -e $0.mended ]\n", 0700);
+    snprintf(acts, sizeof(acts), "workers of app from 2 to 8 by %s/there {}\n", folder);
+    snprintf(path, sizeof(path), "%s/there.mended", folder);
+    for (int killed = 0; killed < 2; killed++) {
+        struct scene scene;
+        int status;
+        begin(&scene, acts);
+        pid_t loop = fork();
+        if (loop == 0) {
+            open_journal(&scene);
+            if (steer_guardian_begin(scene.journal, note_done) < 0 ||
+                act(&scene, 0, 4, &problem) < 0)
+                _exit(1);
+            if (killed)
+                kill(getpid(), SIGKILL);
+            _exit(steer_journal_end(scene.journal, &restored, &problem) == -EREMOTEIO ? 0 : 1);
+        }
+        assert_int_equal(waitpid(loop, &status, 0), loop);
+        assert_int_equal(status, killed ? SIGKILL : 0);
+        for (int i = 0; killed && i < WAIT_MOST && text[0] == '\0'; i++, usleep(10000))
+            read_text("not-restored", text);
+        write_text("there.mended", "", 0600);
+        assert_int_equal(steer_journal_undo(&restored, &problem), 0); /* waits for the guardian */
+        assert_int_equal(restored.count, 1);
+        read_text("not-restored", text);
+        assert_int_equal(strncmp(text, folder, strlen(folder)) == 0, killed);
+        unlink(path);
+        end(&scene);
+    }
 }
 
 /* The guardian finds what was written anew. */
@@ -669,6 +911,25 @@ static void test_other_boot(void **state)
     }
 }
 
+/* It was killed while it wrote its journal anew; another one writes. */
+static void test_unfinished(void **state)
+{
+    struct problem problem = {""};
+    struct steer_restored restored;
+    char path[200];
+    (void)state;
+
+    write_text("dpm-steer/5-5.journal.new", "{\"policy\":", 0600);
+    snprintf(path, sizeof(path), "%s/dpm-steer/5-5.journal.new", folder);
+    int file = open(path, O_RDWR | O_CLOEXEC);
+    assert_int_equal(flock(file, LOCK_EX), 0);
+    assert_int_equal(steer_journal_undo(&restored, &problem), 0);
+    assert_int_equal(access(path, F_OK), 0);
+    close(file);
+    assert_int_equal(steer_journal_undo(&restored, &problem), 0);
+    assert_int_equal(access(path, F_OK), -1);
+}
+
 static void test_two_loops(void **state)
 {
     struct problem problem = {""};
@@ -692,7 +953,146 @@ static void test_two_loops(void **state)
     end(&scene);
 }
 
+/* The loops of root are all in one folder, also those from a login. Here /run is one of our own: in that of the machine there may be what
+ * a real loop has left. */
+static void test_folder_of_root(void **state)
+{
+    int status;
+    (void)state;
+
+    if (geteuid() != 0)
+        skip();
+    pid_t pid = fork();
+    if (pid == 0) {
+        struct problem problem = {""};
+        struct steer_restored restored;
+        setenv("XDG_RUNTIME_DIR", "/run/user/0", 1);
+        if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+            mount("run", "/run", "tmpfs", 0, NULL) < 0)
+            _exit(2); /* in a container, it is not allowed */
+        bool done = steer_journal_undo(&restored, &problem) == 0;
+        _exit(done && access("/run/dpm-steer/lock", F_OK) == 0 ? 0 : 1);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status));
+    if (WEXITSTATUS(status) == 2)
+        skip();
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+/* What another loop would say if this policy began, while that of `running` runs. -EBUSY or 0. */
+static int begin_second(const struct steer_policy *running, const char *session, const char *text,
+                        const char *second_session, struct problem *problem)
+{
+    struct steer_journal *first, *second = NULL;
+    struct steer_members none = {.session = session}, members = {.session = second_session};
+    struct steer_policy *policy;
+    struct steer_restored restored;
+
+    assert_int_equal(steer_policy_parse("q", text, strlen(text), &policy, problem), 0);
+    assert_int_equal(steer_journal_begin(running, &none, &first, &restored, problem), 0);
+    pid_t pid = fork(); /* its journal is its own */
+    if (pid == 0) {
+        int result = steer_journal_begin(policy, &members, &second, &restored, problem);
+        steer_journal_end(second, &restored, NULL);
+        write_text("said", problem->text, 0600);
+        _exit(result == 0 ? 0 : result == -EBUSY ? 1 : 2);
+    }
+    int status;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(steer_journal_end(first, &restored, problem), 0);
+    steer_policy_free(policy);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) < 2);
+    return WEXITSTATUS(status) == 1 ? -EBUSY : 0;
+}
+
+#define GROUPS "group app is name no-such-program\ngoal requests/s of app\n"
+#define OTHERS "group app is name another-program\ngoal requests/s of app\n"
+
+/* Processes that both would get do not run yet; a cgroup's weight is one for all processes in it; a folder has two names. */
+static void test_two_policies(void **state)
+{
+    static const char text[] = GROUPS "weight of app up to 4 in /cg/web\n";
+    struct problem problem = {""};
+    struct steer_policy *policy;
+    char said[64], slash[200];
+    (void)state;
+
+    assert_int_equal(steer_policy_parse("p", text, strlen(text), &policy, &problem), 0);
+    assert_int_equal(begin_second(policy, NULL, GROUPS "cpus of app\n", NULL, &problem), -EBUSY);
+    read_text("said", said);
+    assert_int_equal(strncmp(said, "name no-such-program is steered by dpm[", 39), 0);
+    assert_int_equal(begin_second(policy, NULL, OTHERS "cpus of app\n", NULL, &problem), 0);
+    assert_int_equal(
+        begin_second(policy, NULL, OTHERS "weight of app up to 2 in /cg/web\n", NULL, &problem),
+        -EBUSY);
+    read_text("said", said);
+    assert_int_equal(strncmp(said, "/cg/web is steered by dpm[", 26), 0);
+    snprintf(slash, sizeof(slash), "%s/./", folder);
+    assert_int_equal(begin_second(policy, folder, OTHERS "cpus of app\n", slash, &problem), -EBUSY);
+    assert_int_equal(begin_second(policy, folder, OTHERS "cpus of app\n", "/tmp", &problem), 0);
+    assert_int_equal(begin_second(policy, "site", OTHERS "cpus of app\n", "site", &problem),
+                     -EBUSY);
+    assert_int_equal(begin_second(policy, folder, GROUPS "cpus of app\n", NULL, &problem), 0);
+    steer_policy_free(policy);
+}
+
 /* ---- files that others may write ---- */
+
+static void make_link(const char *to, const char *name)
+{
+    char path[200];
+
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
+    assert_int_equal(symlink(to, path), 0);
+}
+
+/* What "FOLDER/name" as a command of a policy is refused for; "": nothing. */
+static const char *refused(const char *name)
+{
+    static struct problem problem;
+    struct steer_policy *policy = NULL;
+    char path[200], text[400];
+
+    snprintf(path, sizeof(path), "%s/policy", folder);
+    snprintf(text, sizeof(text),
+             "group app is name x\ngoal requests/s of app\nworkers of app from 1 to 2 by "
+             "%s/%s {}\n",
+             folder, name);
+    write_text("policy", text, 0600);
+    int result = steer_policy_read(path, &policy, &problem);
+    steer_policy_free(policy);
+    return result < 0 ? problem.text : "";
+}
+
+/* FOLDER/w -> deploy/current/w, deploy/current -> ../site: who owns deploy can let `current` lead elsewhere. */
+static void check_links(void)
+{
+    char deploy[200];
+
+    snprintf(deploy, sizeof(deploy), "%s/deploy", folder);
+    assert_int_equal(mkdir(deploy, 0755), 0);
+    snprintf(deploy, sizeof(deploy), "%s/site", folder);
+    assert_int_equal(mkdir(deploy, 0755), 0);
+    snprintf(deploy, sizeof(deploy), "%s/deploy", folder);
+    write_text("site/w", "#!/bin/sh\n", 0700);
+    make_link("../site", "deploy/current");
+    make_link("deploy/current/w", "w");
+    make_link("loop", "loop");
+    assert_string_equal(refused("w"), "");
+    assert_non_null(strstr(refused("loop"), "/loop: Too many levels of symbolic links"));
+    assert_int_equal(chmod(deploy, 0777), 0);
+    assert_non_null(strstr(refused("w"), "/deploy: others may write it"));
+    assert_int_equal(chmod(deploy, 0755), 0);
+    if (geteuid() != 0)
+        return;
+    assert_int_equal(chown(deploy, 65534, 0), 0);
+    assert_non_null(strstr(refused("w"), "/deploy: it belongs to another user (uid 65534)"));
+    assert_int_equal(chown(deploy, 0, 0), 0);
+    snprintf(deploy, sizeof(deploy), "%s/deploy/current", folder);
+    assert_int_equal(lchown(deploy, 65534, 0), 0); /* who may remove it where the bit is sticky */
+    assert_non_null(strstr(refused("w"), "it belongs to another user (uid 65534)"));
+}
 
 static void test_owners(void **state)
 {
@@ -724,15 +1124,7 @@ static void test_owners(void **state)
     snprintf(text, sizeof(text), "%s: others may write it", folder);
     assert_non_null(strstr(problem.text, text));
     chmod(folder, 0700);
-    if (geteuid() == 0) { /* root's loops are all in one folder */
-        struct scene scene;
-        setenv("XDG_RUNTIME_DIR", "/run/user/0", 1);
-        begin(&scene, "cpus of app\n");
-        open_journal(&scene);
-        setenv("XDG_RUNTIME_DIR", folder, 1);
-        assert_int_equal(strncmp(scene.journal->path, "/run/dpm-steer/", 15), 0);
-        end(&scene);
-    }
+    check_links();
     write_text("dpm-steer/1-1.journal", "{}\n", 0644); /* is not passed over in silence */
     assert_int_equal(steer_journal_undo(&restored, &problem), -EACCES);
     assert_non_null(strstr(problem.text, "/1-1.journal: no journal of yours"));
@@ -745,11 +1137,14 @@ static void test_owners(void **state)
     chmod(path, 0700);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cpus),
         cmocka_unit_test(test_heirs),
+        cmocka_unit_test(test_heir_since),
+        cmocka_unit_test(test_heir_of_step),
+        cmocka_unit_test(test_first_thread_ended),
         cmocka_unit_test(test_changed),
         cmocka_unit_test(test_compact),
         cmocka_unit_test(test_tend),
@@ -757,19 +1152,26 @@ int main(void)
         cmocka_unit_test(test_nice),
         cmocka_unit_test(test_cgroup),
         cmocka_unit_test(test_commands),
+        cmocka_unit_test(test_no_way_back),
         cmocka_unit_test(test_spared),
         cmocka_unit_test(test_used_again),
         cmocka_unit_test(test_guardian),
+        cmocka_unit_test(test_guardian_fails),
         cmocka_unit_test(test_guardian_of_new_file),
         cmocka_unit_test(test_removed),
         cmocka_unit_test(test_full),
         cmocka_unit_test(test_both_killed),
         cmocka_unit_test(test_other_boot),
+        cmocka_unit_test(test_unfinished),
         cmocka_unit_test(test_two_loops),
+        cmocka_unit_test(test_two_policies),
+        cmocka_unit_test(test_folder_of_root),
         cmocka_unit_test(test_owners),
     };
     char command[100];
 
+    if (argc > 0 && strcmp(argv[0], "without-main") == 0)
+        return end_first_thread();
     if (mkdtemp(folder) == NULL)
         return 1;
     setenv("XDG_RUNTIME_DIR", folder, 1);

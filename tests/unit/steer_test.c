@@ -123,6 +123,7 @@ struct scene {
     struct steer_decision last;
     unsigned acts, second, acted;
     bool fails;
+    int error; /* of an act that fails; 0: -EIO */
 };
 
 static int act(void *context, const struct steer_act *act_, const struct steer_setting *to,
@@ -133,7 +134,9 @@ static int act(void *context, const struct steer_act *act_, const struct steer_s
     (void)act_, (void)to;
     scene->acts++;
     scene->acted = scene->second;
-    return scene->fails ? problem_set(problem, -EIO, "it is broken") : 0;
+    return scene->fails
+               ? problem_set(problem, scene->error == 0 ? -EIO : scene->error, "it is broken")
+               : 0;
 }
 
 static void decided(void *context, const struct steer_decision *decision)
@@ -447,6 +450,16 @@ static void test_few_events(void **state)
     tell(&scene, "5 " FULL);
     tell(&scene, "22 app.busy=2");
     end(&scene, "try workers of app: 2 -> 8; undone");
+    begin(&scene, POOL, false); /* the window before the act took 25 s: those after it may, too */
+    tell(&scene, "25 load.asked=4 app.requests=4 app.busy=2 app.waiting=10");
+    tell(&scene, "24 load.asked=4.5 app.requests=4.5 app.busy=2.2 app.waiting=10");
+    end(&scene, "try workers of app: 2 -> 8; kept");
+    begin(&scene, POOL, false); /* within the noise: as long again, which is 25 s */
+    tell(&scene, "25 load.asked=4 app.requests=4 app.busy=2 app.waiting=10");
+    tell(&scene, "48 load.asked=4 app.requests=4 app.busy=2 app.waiting=10");
+    assert_string_equal(scene.decided, "try workers of app: 2 -> 8");
+    tell(&scene, "1 load.asked=4 app.requests=4 app.busy=2 app.waiting=10");
+    end(&scene, "try workers of app: 2 -> 8; undone");
 }
 
 static void test_limit(void **state)
@@ -502,6 +515,33 @@ static void test_fails(void **state)
                 "try weight of app: 1 times -> 4 times");
 }
 
+/* An act that failed, and that the way back has failed of, ends the loop; one that others have changed does not. */
+static void test_fails_for_good(void **state)
+{
+    struct steer_slice slice = {.length = S};
+    struct problem problem = {""};
+    struct scene scene;
+    (void)state;
+
+    begin(&scene, POOL, false);
+    scene.fails = true;
+    scene.error = -ENOTRECOVERABLE;
+    slice.groups[group_named(&scene, "load")].asked = 100;
+    slice.groups[group_named(&scene, "app")] =
+        (struct steer_figures){.requests = 100, .request_time = 2 * S, .queue_delay = 10 * S};
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(steer_add(scene.steer, &slice, &problem), 0);
+    assert_int_equal(steer_add(scene.steer, &slice, &problem), -EIO);
+    assert_string_equal(problem.text, "it is broken");
+    end(&scene, "try workers of app: 2 -> 8; failed");
+    begin(&scene, POOL, false);
+    tell(&scene, "5 " FULL);
+    scene.fails = true;
+    scene.error = -ESTALE;
+    tell(&scene, "20 " FULL);
+    end(&scene, "try workers of app: 2 -> 8; failed; nothing");
+}
+
 #define SHARES TWO GOAL "shares of app other by /bin/s {}\n"
 
 static void test_shares(void **state)
@@ -532,6 +572,59 @@ static void test_shares(void **state)
     begin(&scene, SHARES, false); /* of one, nothing is known */
     tell(&scene, "10 load.asked=200 load.outstanding=99 app.requests=100 app.busy=0.1");
     end(&scene, "nothing");
+}
+
+/* The shares of servers that take so many ms. */
+static struct steer_setting shares_of(const struct scene *scene, const double *times, size_t count)
+{
+    const struct steer_setting none = {{0}};
+    struct steer_slice slice = {.length = S};
+    struct steer_candidate candidate;
+
+    for (size_t i = 0; i < count; i++)
+        slice.groups[i] = (struct steer_figures){.requests = 100, .request_time = times[i] * 1e8};
+    assert_true(steer_model(scene->policy, &scene->machine, scene->policy->acts, &none, &slice,
+                            &candidate));
+    return candidate.to;
+}
+
+#define EIGHT                                                                                      \
+    "group a is name a\ngroup b is name b\ngroup c is name c\ngroup d is name d\n"                 \
+    "group e is name e\ngroup f is name f\ngroup g is name g\ngroup h is name h\n"
+
+/* They are 100 in all, and at least 5 each; a faster server never gets less, an equal one as much but for rounding. */
+static void test_fair_shares(void **state)
+{
+    struct scene scene;
+    struct steer_setting shares;
+    uint64_t random = 7;
+    (void)state;
+
+    begin(&scene, EIGHT "goal requests/s of a\nshares of a b c d e f g h by /bin/s {}\n", false);
+    for (int i = 0; i < 2000; i++) {
+        double times[STEER_NUMBERS_MOST];
+        uint32_t sum = 0;
+        for (size_t j = 0; j < ARRAY_SIZE(times); j++) {
+            random = random * 6364136223846793005u + 1442695040888963407u;
+            times[j] = i == 0 ? 3 : (double)(1 + (random >> 40) % (j % 3 == 0 ? 4 : 200));
+        }
+        shares = shares_of(&scene, times, ARRAY_SIZE(times));
+        for (size_t j = 0; j < ARRAY_SIZE(times); j++) {
+            assert_true(shares.numbers[j] >= 5);
+            sum += shares.numbers[j];
+            for (size_t k = 0; k < ARRAY_SIZE(times); k++)
+                assert_true(shares.numbers[j] + (times[j] == times[k]) >= shares.numbers[k] ||
+                            times[j] > times[k]);
+        }
+        assert_int_equal(sum, 100);
+    }
+    end(&scene, "");
+    begin(&scene, EIGHT "goal requests/s of a\nshares of a b c d by /bin/s {}\n", false);
+    shares = shares_of(&scene, (const double[]){1, 1, 100, 100}, 4);
+    assert_int_equal(shares.numbers[0], 45);
+    assert_int_equal(shares.numbers[1], 45);
+    assert_int_equal(shares.numbers[3], 5);
+    end(&scene, "");
 }
 
 static void test_weight(void **state)
@@ -583,6 +676,50 @@ static void test_pipeline(void **state)
     end(&scene, "nothing");
 }
 
+/* Where the machine's CPUs are not known, the reason does not say "0.0 of 0 CPUs busy". */
+static void test_cpus_unknown(void **state)
+{
+    struct scene scene;
+    (void)state;
+
+    begin(&scene, POOL, false);
+    tell(&scene, "5 load.asked=100 app.requests=100 app.busy=2 app.waiting=10 cpus=0.5");
+    assert_string_equal(scene.last.reason,
+                        "2.0 of 2 workers busy, 10.0 messages wait, 0.5 of 4 CPUs busy");
+    end(&scene, "try workers of app: 2 -> 8");
+    begin(&scene, POOL, false);
+    tell(&scene, "5 load.asked=100 app.requests=100 app.busy=2 app.waiting=10");
+    assert_string_equal(scene.last.reason, "2.0 of 2 workers busy, 10.0 messages wait");
+    end(&scene, "try workers of app: 2 -> 8");
+}
+
+/* nginx answers 1000 requests, and its client gets 1000 answers: one quantile is of one of these. */
+static void test_quantiles(void **state)
+{
+    struct communication_process processes[] = {{.pid = 10}, {.pid = 11}};
+    const struct communication all = {.processes = processes, .process_count = 2};
+    struct live_row rows[] = {{.process = {0}}, {.process = {1}}};
+    struct live_snapshot snapshot = {.length = 1000000000, .communication = &all};
+    struct steer_member at[] = {{.pid = 10}, {.pid = 11}};
+    const struct steer_members members = {.at = at, .count = 2};
+    struct steer_policy *policy = parse("group all is pid 10 pid 11\ngoal latency p50 of all\n"
+                                        "cpus of all\n");
+    struct steer_slice slice;
+    (void)state;
+
+    rows[0].interval[LIVE_REQUESTS] = rows[1].interval[LIVE_ASKED] = 1000;
+    rows[0].interval[LIVE_MEDIAN] = 2000000;
+    rows[1].interval[LIVE_MEDIAN] = 3000000;
+    snapshot.tables[LIVE_PROCESSES].at = rows;
+    snapshot.tables[LIVE_PROCESSES].count = 2;
+    steer_slice_make(&snapshot, &members, &slice);
+    assert_true(fabs(steer_goal(policy, &slice) - 2e6) < 1);
+    rows[0].interval[LIVE_REQUESTS] = 0; /* it answers nothing: answers that it gets */
+    steer_slice_make(&snapshot, &members, &slice);
+    assert_true(fabs(steer_goal(policy, &slice) - 3e6) < 1);
+    steer_policy_free(policy);
+}
+
 static void test_cpu_lists(void **state)
 {
     char text[64];
@@ -608,9 +745,11 @@ int main(void)
         cmocka_unit_test(test_noise),        cmocka_unit_test(test_changed_load),
         cmocka_unit_test(test_wrongly_kept), cmocka_unit_test(test_few_events),
         cmocka_unit_test(test_limit),        cmocka_unit_test(test_dry),
-        cmocka_unit_test(test_fails),        cmocka_unit_test(test_shares),
+        cmocka_unit_test(test_fails),        cmocka_unit_test(test_fails_for_good),
+        cmocka_unit_test(test_shares),       cmocka_unit_test(test_fair_shares),
         cmocka_unit_test(test_weight),       cmocka_unit_test(test_cpus),
-        cmocka_unit_test(test_pipeline),     cmocka_unit_test(test_cpu_lists),
+        cmocka_unit_test(test_pipeline),     cmocka_unit_test(test_cpus_unknown),
+        cmocka_unit_test(test_quantiles),    cmocka_unit_test(test_cpu_lists),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
