@@ -20,9 +20,11 @@
     5 /* per cent of the requests that each server gets: or nothing would be known of it */
 #define PART_MOST 0.9  /* of the goal's time, that is believed to be a wait */
 #define FULL      0.9  /* of the CPUs busy: others have them */
+#define FAIR      0.25 /* of the CPUs the groups get in any case: the scheduler is fair */
 #define ROOM      1.25 /* CPUs that a set needs, for what was used */
 
-/* How many times as much the groups can compute with the CPUs that there are. What others use stays theirs. */
+/* How many times as much the groups can compute with the CPUs that there are. What others use stays theirs, but for what a
+ * fair scheduler gives the groups anyway: workers that mostly wait need little. */
 static double cpu_limit(const struct steer_slice *window)
 {
     double own = 0;
@@ -31,7 +33,8 @@ static double cpu_limit(const struct steer_slice *window)
         own += window->groups[i].cpu / window->length;
     if (window->cpus <= 0 || own <= 0)
         return INFINITY;
-    return fmax(1, (window->cpus - fmax(0, window->busy - own)) / own);
+    double left = window->cpus - fmax(0, window->busy - own);
+    return fmax(1, fmax(left, FAIR * window->cpus) / own);
 }
 
 /* What the goal's requests take, all together, in ns; of messages, the whole time of their receivers. */

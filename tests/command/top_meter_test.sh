@@ -13,7 +13,7 @@ mkfifo lines
 
 name=l$$ # other tests run programs called load
 cp "$1/tests/programs/load" $name
-sh -c 'while :; do "$0" 1000000 64; done' ./$name > /dev/null 2>&1 &
+sh -c 'while :; do "$0" 1000000000 64; done' ./$name > /dev/null 2>&1 & # each ends after a minute
 load=$!
 service='' recorder='' long=''
 trap 'kill $load $service $recorder $long 2> /dev/null; pane_end; rm -rf "$scratch"' EXIT
