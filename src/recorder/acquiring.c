@@ -277,8 +277,8 @@ static int take_those_that_live(struct acquiring *acquiring, bool *ret_misses,
         for (size_t i = 0; i < acquiring->choice->word_count; i++)
             acquiring->choice->words[i].fits = false;
         result = take_all(acquiring, acquiring->choice);
-        *ret_misses = result == 0 && !acquiring->all &&
-                      process_choice_misses(acquiring->choice, problem);
+        *ret_misses =
+            result == 0 && !acquiring->all && process_choice_misses(acquiring->choice, problem);
         if (acquiring->all || acquiring->choice->word_count == 0 || *ret_misses ||
             acquiring->refused > 0 || acquiring->meter->live(acquiring->meter) > 0)
             break;

@@ -298,7 +298,8 @@ static void test_cpus_limit_workers(void **state)
     end(&scene, "nothing");
     /* others compute on all CPUs: workers that mostly wait get what little they need */
     begin(&scene, POOL, false);
-    tell(&scene, "5 load.asked=100 app.requests=100 app.busy=2 app.waiting=10 app.cpu=0.1 cpus=3.95");
+    tell(&scene,
+         "5 load.asked=100 app.requests=100 app.busy=2 app.waiting=10 app.cpu=0.1 cpus=3.95");
     end(&scene, "try workers of app: 2 -> 8");
 }
 
