@@ -211,6 +211,7 @@ says: python3[101] was stopped by SIGSTOP for 300 ms (60% of the elapsed time), 
 process parent launched named python3
 process other
 process child created by parent named python3
+child sleeps 100ms in clock_nanosleep
 parent sleeps 100ms in clock_nanosleep
 parent signals child with 19
 child is stopped for 300ms

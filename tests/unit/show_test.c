@@ -430,7 +430,7 @@ static void statistics_json_has_its_keys(void **state)
                 "machines clocks local "
                 "remote "
                 "connections ended unused failed_connections cgroups_left_out "
-                "decisions_left_out own_cost matching");
+                "decisions_left_out messages_below_mpi own_cost matching");
     json_t *load = json_array_get(json_object_get(json, "loads"), 0);
     expect_keys(load, "machine elapsed_ns cpus cpu runnable waited memory swapped major_faults "
                       "major_faults_per_s disk network tcp_retransmitted");

@@ -331,6 +331,14 @@ static bool may_stop(uint8_t signal)
     return signal == SIGSTOP || signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU;
 }
 
+/* The signal that has stopped it, and its sender. */
+static void take_sender(struct pause_process *process)
+{
+    process->row.signal = process->latest.signal;
+    process->row.sender_pid = process->latest.pid;
+    memcpy(process->row.sender, process->latest.name, STREAM_NAME_SIZE);
+}
+
 static int note_signal(struct pauses_analysis *analysis, const struct event *event)
 {
     const struct record *record = (const struct record *)event->header;
@@ -340,7 +348,8 @@ static int note_signal(struct pauses_analysis *analysis, const struct event *eve
     int64_t index = find_process(analysis, event->origin, record->signal.receiver);
     if (index < 0)
         return -ENOMEM;
-    struct pause_sender *latest = &process_at(analysis, (uint32_t)index)->latest;
+    struct pause_process *process = process_at(analysis, (uint32_t)index);
+    struct pause_sender *latest = &process->latest;
     const struct stream_record *sender =
         record->header.flags & RECORD_NO_STREAM
             ? NULL
@@ -352,6 +361,8 @@ static int note_signal(struct pauses_analysis *analysis, const struct event *eve
                                                                 : record->signal.sender_pid;
     if (sender != NULL)
         memcpy(latest->name, sender->name, STREAM_NAME_SIZE);
+    if (process->stopped != 0 && record->header.time <= process->stopped)
+        take_sender(process); /* its stop was read first */
     return 0;
 }
 
@@ -366,9 +377,7 @@ static void note_stop(struct pauses_analysis *analysis, const struct history_eve
         return;
     if (header->id == EVENT_STOPPROCESS) {
         process->stopped = header->time;
-        process->row.signal = process->latest.signal;
-        process->row.sender_pid = process->latest.pid;
-        memcpy(process->row.sender, process->latest.name, STREAM_NAME_SIZE);
+        take_sender(process);
     } else if (process->stopped != 0) {
         process->row.stops++;
         process->row.stopped += header->time - process->stopped;
