@@ -290,7 +290,7 @@ static bool is_chosen(struct search *search, pid_t pid)
         struct chosen_word *word = &search->choice->words[i];
         bool fits = word->by == CHOSEN_BY_NAME ? fits_name(search, word->text, pid)
                                                : fits_cgroup(word, &search->traits);
-        /* what has ended, and nobody has waited for, has still its name */
+        /* a zombie still has its name */
         if (fits && process_lives(pid))
             chosen = word->fits = true;
     }

@@ -264,7 +264,7 @@ static int refuse_second(const struct looking *looking, const json_t *head, cons
         (int)json_integer_value(json_object_get(head, "pid")), policy == NULL ? "?" : policy);
 }
 
-/* Of this machine. */
+/* Whether both loops steer a process of this machine. */
 static int check_processes(const struct looking *looking, const json_t *head)
 {
     struct intern pids = {0};

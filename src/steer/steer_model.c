@@ -106,7 +106,7 @@ static bool model_workers(const struct steer_act *act, const struct steer_settin
 
 /* ---- shares ---- */
 
-/* Of what is left when those that are `few` have LEAST, in proportion. Returns whether another one got less than that. */
+/* Those that are `few` get LEAST, the others their part of the rest. Returns whether another one got less than LEAST. */
 static bool share_out(const double *parts, size_t count, bool *few, double *ret_shares)
 {
     double sum = 0, left = 100;

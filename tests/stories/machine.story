@@ -139,8 +139,8 @@ process web launched cgroup 7
 web computes 1s
 web ends
 at 0s NAME number=7 kind=2 name=/web
-at 0s CGROUP cgroup=7 memory=1000000 memoryMost=67108864 oomKills=1
-at 1s CGROUP cgroup=7 memory=67100000 memoryMost=67108864 oomKills=3
+at 0s CGROUP cgroup=7 memory=1000000 memoryMost=67108864 memoryReclaims=4 oomKills=1
+at 1s CGROUP cgroup=7 memory=67100000 memoryMost=67108864 memoryReclaims=9 oomKills=3
 $ dpm report trace
 first: Limits The kernel killed 2 processes of /web for lack of memory (limit 64.0 MiB). Raise the limit, or use less memory.
 
@@ -232,5 +232,5 @@ at 0s NAME number=7 kind=2 name=/web
 at 0s CGROUP cgroup=7 memory=1000000 memoryMost=67108864 oomKills=0
 at 1s CGROUP cgroup=7 memory=2000000 memoryMost=67108864 oomKills=1
 $ dpm report trace
-first: Limits The kernel killed 1 process of /web for lack of memory: not of its own (limit 64.0 MiB), but of the machine, or of a cgroup
-    above it.
+first: Limits The kernel killed 1 process of /web for lack of memory, but not because of its limit (64.0 MiB), which was never
+    reached: the machine, or a cgroup above it, had no memory left.

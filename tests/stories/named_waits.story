@@ -70,6 +70,22 @@ at 5s SIGNAL signal=2 receiver=1 senderPid=0
 $ dpm report trace
 says: sleep[100] slept until a signal came (clock_nanosleep: SIGINT from the kernel)
 
+== a signal that is ignored, of a child that ends: one that does not end the sleep
+process parent launched
+parent sleeps 2s in clock_nanosleep
+parent ends
+at 1999900us SIGNAL signal=17 result=1 receiver=1 senderPid=101
+$ dpm report trace
+says: parent[100] slept until a timer ended (clock_nanosleep)
+
+== a signal that is blocked: the sleep goes on
+process parent launched
+parent sleeps 2s in clock_nanosleep
+parent ends
+at 1s SIGNAL signal=15 receiver=1 senderPid=101
+$ dpm report trace
+says: parent[100] slept until a timer ended (clock_nanosleep)
+
 == a wait for the file lock of a metered process that a signal ends: no unmonitored one holds it
 | waiter  .... flock .... SIGALRM
 process waiter launched

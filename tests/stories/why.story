@@ -463,3 +463,5 @@ consumer ends
 producer ends
 $ dpm why --json web1 db1
 jq: .spent_on_ns.in_flight == 0
+$ dpm report web1 db1
+says: consumer[100]@db1 waited for messages of a machine whose clock nothing compares (tcp 10.83.7.1:*)

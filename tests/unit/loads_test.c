@@ -625,7 +625,7 @@ static void cgroups_that_were_throttled(void **state)
                         "Limits The kernel killed 1 process of /docker/abc for lack of memory. Use "
                         "less memory, or add some.");
     scene.cgroups[1].memory_most = 64 << 20;
-    scene.cgroups[1].memory = 63 << 20;
+    scene.cgroups[1].memory_reclaims = 9;
     scene.cgroups[1].oom_kills = 2;
     scene.cgroups[1].name = NULL;
     scene.cgroups[1].number = 77;

@@ -175,11 +175,20 @@ static bool receives(const struct record *record)
            !(record->header.flags & RECORD_END_OF_FILE);
 }
 
-/* Whether a signal that came during such a wait has ended it. */
-static bool is_ended_by_signal(enum elapsed_kind kind)
+#define SIGNAL_WAKES 1000000u /* ns: that a signal takes at most to make a thread runnable */
+
+/* Whether the signal that came last has ended the wait. One that is blocked does not end what waits for something else: so only
+ * if the thread could run right after it. */
+static bool is_ended_by_signal(const struct elapsed_thread *thread, const struct interval *interval,
+                               enum elapsed_kind kind)
 {
-    return kind == ELAPSED_SIGNAL || kind == ELAPSED_TIMER || kind == ELAPSED_LIMIT ||
-           kind == ELAPSED_FILE_LOCK;
+    uint64_t woken = interval->end - interval->queued;
+
+    if (thread->signalled < elapsed_wait_began(interval))
+        return false;
+    return kind == ELAPSED_SIGNAL ||
+           ((kind == ELAPSED_TIMER || kind == ELAPSED_LIMIT || kind == ELAPSED_FILE_LOCK) &&
+            woken <= thread->signalled + SIGNAL_WAKES);
 }
 
 /* What its wait was for. */
@@ -198,7 +207,7 @@ static int64_t detail_of_wait(struct elapsed_analysis *analysis, struct elapsed_
 
     if (record->header.id == EVENT_BLOCK && !thread->asleep)
         waited.object = record->block.object;
-    if (is_ended_by_signal(kind) && thread->signalled >= elapsed_wait_began(interval)) {
+    if (is_ended_by_signal(thread, interval, kind)) {
         waited.signal = thread->signal;
         waited.sender = thread->sender;
     }
@@ -487,6 +496,8 @@ static int note_signal(struct elapsed_analysis *analysis, const struct history_e
 
     if (thread == NULL)
         return record->signal.receiver == 0 ? 0 : -ENOMEM;
+    if (record->signal.result != SIGNAL_DELIVERED)
+        return 0; /* an ignored one wakes nothing: SIGCHLD, mostly */
     thread->signal = record->signal.number;
     thread->sender = record->signal.sender_pid;
     thread->signalled = elapsed_common_time(analysis, event->event.origin, record->header.time);

@@ -90,7 +90,8 @@ struct elapsed_row elapsed_row_of(const struct elapsed_analysis *analysis, const
     elapsed_machine_of(analysis, detail->origin, row.machine);
     if (part->kind == ELAPSED_NO_CPU)
         return row;
-    if (part->kind == ELAPSED_IN_FLIGHT || part->kind == ELAPSED_QUEUED) {
+    if (part->kind == ELAPSED_IN_FLIGHT || part->kind == ELAPSED_QUEUED ||
+        (part->kind == ELAPSED_UNKNOWN && detail->kind == ELAPSED_IN_FLIGHT)) { /* walk_flight */
         name_connection(detail, &row);
         return row;
     }

@@ -200,7 +200,7 @@ static const char *const did[ELAPSED_KIND_COUNT] = {
     [ELAPSED_UNKNOWN] = "waited; no record says for what",
 };
 
-/* Of several processes, where the words differ. */
+/* Words for several processes, where they differ. */
 static const char *const several_did[ELAPSED_KIND_COUNT] = {
     [ELAPSED_STOPPED] = "were stopped by a signal",
     [ELAPSED_QUEUED] = "did something else while messages waited for them",
@@ -255,6 +255,8 @@ static void did_text(const struct report *report, const struct elapsed_group *gr
                  "waited, most likely, for Python's interpreter lock (GIL), 5 ms at a time");
     } else if (group->largest->kind == ELAPSED_IDLE && group->largest->runtime == RUNTIME_GO) {
         snprintf(text, DID_SIZE, "had no goroutine to run (no record shows what these wait for)");
+    } else if (group->largest->kind == ELAPSED_UNKNOWN && group->largest->path_kind != 0) {
+        snprintf(text, DID_SIZE, "waited for messages of a machine whose clock nothing compares");
     } else if (group->largest->kind == ELAPSED_CHILD && is_creating(group->largest->call) &&
                group->largest->count == group->count) {
         snprintf(text, DID_SIZE, "waited for a process to begin its program");

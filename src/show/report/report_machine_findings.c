@@ -128,12 +128,11 @@ void report_say_throttled(const struct report *report, const struct finding *fin
                name, limit, share, time, elapsed);
 }
 
-/* Whether its own limit can have been the reason: it was reached, or nearly. Else another cgroup's, or the machine's memory. */
-static bool reached_limit(const struct communication_cgroup *cgroup)
+/* Whether its own limit can have been the reason. If it was never reached, by the kernel's count, the machine's memory was, or the limit
+ * of another cgroup: its memory as the trace has it, once a second, would not show that. */
+static bool may_have_reached_limit(const struct communication_cgroup *cgroup)
 {
-    return (cgroup->memory_reclaims != NOT_KNOWN && cgroup->memory_reclaims > 0) ||
-           (cgroup->memory != NOT_KNOWN &&
-            (double)cgroup->memory >= 0.9 * (double)cgroup->memory_most);
+    return cgroup->memory_reclaims != 0;
 }
 
 void report_say_oom(const struct report *report, const struct finding *finding,
@@ -147,10 +146,11 @@ void report_say_oom(const struct report *report, const struct finding *finding,
              cgroup->oom_kills == 1 ? "" : "es");
     if (cgroup->memory_most != NOT_KNOWN && cgroup->memory_most != 0)
         show_bytes(cgroup->memory_most, limit);
-    if (limit[0] != '\0' && !reached_limit(cgroup)) {
+    if (limit[0] != '\0' && !may_have_reached_limit(cgroup)) {
         report_say(content, "Limits",
-                   "The kernel killed %s of %s for lack of memory: not of its own (limit %s), but "
-                   "of the machine, or of a cgroup above it.",
+                   "The kernel killed %s of %s for lack of memory, but not because of its limit "
+                   "(%s), which was never reached: the machine, or a cgroup above it, had no "
+                   "memory left.",
                    kills, name, limit);
         return;
     }

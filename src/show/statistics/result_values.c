@@ -139,9 +139,9 @@ void value_where(const struct communication *all, const void *row, struct result
 void value_late(const struct communication *all, const void *row, struct result_value *value)
 {
     bool of_sender = sender_is_late(row);
-    bool nobody = of_sender ? receiver_is_idle(all, row) : pair_is_to_itself(row);
+    bool neither = of_sender ? receiver_is_idle(all, row) : pair_is_to_itself(row);
 
-    if (pair_waited(row) > 0 && !nobody)
+    if (pair_waited(row) > 0 && !neither)
         value_set_text(value, of_sender ? "the sender" : "the receiver", NAME_SIZE);
     else
         value->known = false;
