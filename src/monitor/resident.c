@@ -272,8 +272,9 @@ static void close_part(struct part *part)
     part->collection = NULL;
     part->rated.time = 0; /* the next one counts anew */
     part->pid = 0;
+    reading_forget(part);
     free(part->last);
-    part->last = NULL;
+    part->last = part->reading = NULL;
 }
 
 static void close_share(struct resident *resident, size_t place)
@@ -338,9 +339,10 @@ static int open_part(struct part *part, pid_t pid, struct problem *problem)
     part->collector = collector_for(resident, &view->entities[part->entity]);
     if (part->collector == NULL)
         return problem_set(problem, -ENOENT, "nothing collects its values");
-    part->last = calloc(view->reference_count + 1, sizeof(*part->last));
+    part->last = calloc(2 * (view->reference_count + 1), sizeof(*part->last));
     if (part->last == NULL)
         return problem_set(problem, -ENOMEM, "out of memory");
+    part->reading = part->last + view->reference_count + 1;
     part->how = (struct collected_how){0};
     part->was_on = false;
     part->last_time = part->last_wall = 0;
@@ -551,6 +553,8 @@ static bool collect(struct resident *resident)
 
     for (size_t i = 0; i < resident->options.collector_count; i++)
         more = resident->collectors[i].work(resident->collectors[i].self) || more;
+    if (!more)
+        readings_take(resident);
     forget_gone(resident);
     return more;
 }
@@ -581,6 +585,8 @@ int resident_work(struct resident *resident, struct problem *problem)
     uint64_t next = sample(resident, now);
     if (next < resident->next)
         resident->next = next;
+    if (resident->waiting) /* what came before it was read */
+        more = collect(resident) || more;
     if (more)
         resident->next = 0;
     return result;

@@ -12,7 +12,7 @@
 
 /* ---- values ---- */
 
-static bool keep(struct kept *kept, const struct view_value *value)
+bool part_keep_value(struct kept *kept, const struct view_value *value)
 {
     struct kept now = {.kind = value->kind};
 
@@ -34,7 +34,7 @@ static bool keep_values(struct part *part, const struct view_value *values)
 
     for (size_t i = 0; i < view->reference_count; i++)
         if (view->references[i].entity == part->entity)
-            changed = keep(&part->last[i], &values[i]) || changed;
+            changed = part_keep_value(&part->last[i], &values[i]) || changed;
     part->has_last = true;
     return changed;
 }
@@ -85,10 +85,30 @@ static void part_hand_over(struct part *part, uint64_t time, struct view_value *
                            values);
 }
 
+void part_take(struct part *part, uint64_t time, const struct view_value *values)
+{
+    struct view_value copy[VIEW_REFERENCES_MOST];
+
+    if (part->period != 0)
+        part->known = time;
+    part->waits = part->unclear = false;
+    if (!keep_values(part, values) && !part->first)
+        return;
+    values_of_last(part, copy);
+    part_hand_over(part, time, copy);
+}
+
+void part_take_unknown(struct part *part, uint64_t time)
+{
+    struct view_value unknown[VIEW_REFERENCES_MOST] = {{0}};
+
+    if (keep_values(part, unknown))
+        part_hand_over(part, time, unknown);
+}
+
 void part_values_came(void *context, uint64_t time, const struct view_value *values)
 {
     struct part *part = context;
-    struct view_value copy[VIEW_REFERENCES_MOST];
     const struct resident_calls *calls = &part->share->resident->calls;
 
     if (part->asked) {
@@ -98,10 +118,14 @@ void part_values_came(void *context, uint64_t time, const struct view_value *val
         return;
     }
     /* records that were made before it was switched off may still be in the ring, even if it is on again */
-    if (!part_is_wanted(part) || time < part->since || (!keep_values(part, values) && !part->first))
+    if (!part_is_wanted(part) || time < part->since)
         return;
-    values_of_last(part, copy);
-    part_hand_over(part, time, copy);
+    if (part->period != 0 && !part->first) {
+        reading_wait(part, time, values);
+        return;
+    }
+    readings_before(part, time);
+    part_take(part, time, values);
 }
 
 /* Since when its process has no values. Usually since now. But another one may have been the object's only process before the end
@@ -124,6 +148,7 @@ void part_forget(struct part *part)
 {
     struct view_value unknown[VIEW_REFERENCES_MOST] = {{0}};
 
+    reading_forget(part);
     part->first = true;
     part->has_last = false;
     keep_values(part, unknown);
@@ -257,6 +282,7 @@ void part_release(struct part *part)
 {
     part->armed = false;
     part->has_last = false;
+    reading_forget(part);
     part_switch_off(part);
 }
 

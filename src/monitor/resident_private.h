@@ -45,6 +45,13 @@ struct part {
     uint64_t last_wall; /* ... as it was handed over */
     struct kept *last;  /* by reference: handed over last */
     bool has_last;
+    /* what is read periodically: see resident_readings.c */
+    struct kept *reading; /* by reference; waits for records of earlier times */
+    uint64_t reading_time;
+    bool waits;
+    uint64_t
+        known; /* CLOCK_MONOTONIC: of the last reading that was handed over, or was no different; 0: none */
+    bool unclear;    /* it was handed over as unknown, since it was read too late */
     uint64_t handed; /* values, to the central monitor */
     struct {
         uint64_t time; /* CLOCK_MONOTONIC; 0: nothing was counted yet */
@@ -98,6 +105,7 @@ struct resident {
     uint64_t lost;    /* records of sensors that were noted as lost */
     uint64_t lost_at; /* CLOCK_MONOTONIC: when that was noted */
     bool refused;     /* said that there are too many instances */
+    bool waiting;     /* a reading waits */
 };
 
 static inline const struct view *resident_view(const struct share *share)
@@ -134,6 +142,12 @@ bool begun_waits(const struct resident *resident);
 /* resident_parts.c: what its collector calls. */
 void part_values_came(void *context, uint64_t time, const struct view_value *values);
 
+/* Hands over what differs from before. */
+void part_take(struct part *part, uint64_t time, const struct view_value *values);
+/* Hands it over. */
+void part_take_unknown(struct part *part, uint64_t time);
+bool part_keep_value(struct kept *kept, const struct view_value *value);
+
 /* The instance has no values any more. */
 void part_forget(struct part *part);
 
@@ -145,6 +159,14 @@ void part_switch_off(struct part *part);
 
 /* Reads periodically from now on. `why`: what was wished for is not possible; "": this is what the plan says. */
 void part_sample_instead(struct part *part, const char *why);
+
+/* resident_readings.c: keeps what was read, until records of earlier times have come. */
+void reading_wait(struct part *part, uint64_t time, const struct view_value *values);
+void reading_forget(struct part *part);
+/* Before values of another part of the share are handed over, which are of this time. */
+void readings_before(struct part *part, uint64_t time);
+/* All records of earlier times have come. */
+void readings_take(struct resident *resident);
 
 /* STEP_PROBE, STEP_RELEASE, STEP_READ, STEP_TURN, and STEP_CONSTANT once the constant has changed. */
 void part_probe(struct part *part, uint32_t number);

@@ -481,6 +481,8 @@ static void change_value(struct world *world, int at)
         else if (collection->on)
             give(machine, collection, true);
     }
+    if (!world->lost[world->machine_of[at]]) /* a reading waits for what was earlier */
+        assert_int_equal(0, resident_work(world->residents[world->machine_of[at]], NULL));
 }
 
 static void lose_machine(struct world *world, int machine)
