@@ -8,6 +8,7 @@
 #                   more, from the second lowest to the second highest; of 6 to 8, from the lowest to the highest; of fewer, there is none
 #   of best         the same gain as a part of that of `best`
 #   first           seconds until the first act
+#   CPU             how many percent of a CPU `dpm steer` itself used: median
 #   acts            kept and undone, of all runs; undone ones cost what they were tried for
 set -eu
 build=$(realpath "$1")
@@ -18,7 +19,7 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 trap 'exit 1' HUP INT TERM
 [ $# -gt 0 ] || set -- workers web pipeline neighbours salesman idle
-export DPM="$build/dpm" DECISIONS="$scratch/decisions"
+export DPM="$build/dpm" DECISIONS="$scratch/decisions" COST="$scratch/cost"
 
 # median COLUMN; at COLUMN RANK: of the rows
 median() {
@@ -29,9 +30,9 @@ at() {
     awk -v column="$1" '{ print $column }' "$scratch/rows" | sort -g | sed -n "$2p"
 }
 
-format='%-11s%9s%9s%9s  %-24s%8s%7s  %s\n'
+format='%-11s%9s%9s%9s  %-19s%8s%7s%6s  %s\n'
 # shellcheck disable=SC2059 # a format
-printf "$format" STUDY OFF ON BEST "GAIN, %" "OF BEST" FIRST ACTS
+printf "$format" STUDY OFF ON BEST "GAIN, %" "OF BEST" FIRST 'CPU, %' ACTS
 for study in "$@"; do
     : > "$scratch/rows"
     : > "$scratch/all"
@@ -41,8 +42,8 @@ for study in "$@"; do
         cat "$DECISIONS" >> "$scratch/all"
         first=$(jq -rs '[.[] | select(.decision == "try")][0].time_ns // 0 | . / 1e9' "$DECISIONS")
         best=$("$here/../examples/steering/$study.sh" best)
-        echo "$off $on $best $first" |
-            awk '{ print $1, $2, $3, 100 * ($2 / $1 - 1), ($3 - $1) == 0 ? 0 : 100 * ($2 - $1) / ($3 - $1), $4 }' >> "$scratch/rows"
+        echo "$off $on $best $first $(cat "$COST")" |
+            awk '{ print $1, $2, $3, 100 * ($2 / $1 - 1), ($3 - $1) == 0 ? 0 : 100 * ($2 - $1) / ($3 - $1), $4, $5 }' >> "$scratch/rows"
     done
     # outside of these two are 2 * (1 + n) / 2^n of 100% with the second, and 2 / 2^n with the lowest and the highest
     low=$((runs > 8 ? 2 : 1))
@@ -52,5 +53,5 @@ for study in "$@"; do
     # shellcheck disable=SC2059 # a format
     printf "$format" "$study" "$(median 1)" "$(median 2)" "$(median 3)" \
         "$(printf '%+.0f (%s)' "$(median 4)" "$interval")" \
-        "$(printf '%.0f%%' "$(median 5)")" "$(printf '%.1f' "$(median 6)")" "$acts"
+        "$(printf '%.0f%%' "$(median 5)")" "$(printf '%.1f' "$(median 6)")" "$(printf '%.1f' "$(median 7)")" "$acts"
 done
