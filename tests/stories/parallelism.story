@@ -245,6 +245,7 @@ jq: .rows[0].tmax_ns as $most | ([.processes[].tmax_ns] | max) == $most and
 jq: .trace.matching | .exact > 0 and .unmatched_receives == 0
 jq: .trace | .lost == 0 and .other_arcs > 8 and .complete
 $ dpm parallelism trace
+says: T: 193 ms of CPU time, 4 threads in 4 processes; elapsed:
 like: one-machine +max +1.07 +27 +181 ms
 like: PROCESS +STREAMS +CPU TIME +% +T_MAX +% SYNCHRONOUS
 like: Based on [0-9]+ events, 0 lost; 18 edges of messages
@@ -277,7 +278,8 @@ jq: [.processes[] | select(.name == "gzip")][0] | .path_cpu_ns == 180e6 and .sla
 jq: [.processes[] | select(.path_cpu_ns > 0) | .name] | sort == ["gzip", "head"]
 jq: [.processes[] | select(.name == "wc").slack_ns] == [19500000]
 jq: [.what_if[] | "\(.process) \(.path_ns)"] == ["gzip 91000000", "head 180500000"]
-jq: .what_if[0].P > 2.12 and .what_if[0].P < 2.13
+# what is twice as fast needs half of its CPU time: T shrinks with t_max
+jq: .T_ns == 193e6 and ([.what_if[].P] | near(.[0]; 103 / 91) and near(.[1]; 188.5 / 180.5))
 $ dpm path --json trace | jq .tmax_ns > path; dpm parallelism --json trace | jq .rows[0].tmax_ns | diff path - && echo same
 is: same
 $ dpm path trace
@@ -286,7 +288,7 @@ like: gzip\[102\] [^[]* 0 ns
 == what if: other speeds, and two that become one
 as before
 $ dpm path --what-if gzip=4 --what-if 'head>gzip' --remote-delay 1us --json trace
-jq: (.what_if | length) == 2 and .what_if[0].speed == 4 and near(.what_if[0].tmax_ns; 46e6)
+jq: (.what_if | length) == 2 and .what_if[0].speed == 4 and near(.what_if[0].tmax_ns; 46e6) and near(.what_if[0].P; 58 / 46)
 jq: .what_if[1].process == "head" and .what_if[1].to == "gzip"
 $ dpm path --what-if gzip=0.5 trace
 like: gzip 0\.5 times as fast .* -[0-9]+
@@ -321,6 +323,11 @@ $ printf 'machine fast 1 4\n* fast\n' > fast.txt
 $ dpm path --json --assign fast.txt trace
 jq: (.cpu_ns / 4 + .delay_ns + .outside_ns - .path_ns | fabs) < 1e-3 * .path_ns
 jq: near(.path_ns; 45e6) or .path_ns > 45e6
+$ dpm path --assign fast.txt trace
+says: P = 1.07 (t_max 45.
+$ dpm parallelism --json --assign fast.txt trace
+jq: [.rows[] | select(.assignment == "fast.txt")] | .[0].T_ns == 193e6 and .[1].T_ns == 48.25e6 and near(.[1].P; 1.066)
+jq: [.efficiency[] | select(.assignment == "fast.txt")][0].transfer | near(.; 1)
 
 == assignments: from a file, of N to each machine, and as recorded; a machine of twice the speed
 as before
@@ -329,6 +336,7 @@ $ printf 'local  1us\nremote 5us+0.01ns/B\nslow fast 1:10us,100000:200us\n' > ne
 $ dpm parallelism --json --assign two.txt --delays net.txt --cores 2 --per-machine 2 trace
 jq: [.rows[].assignment] | reduce .[] as $a ([]; if index($a) then . else . + [$a] end) == ["one-each", "two.txt", "2-per-machine"]
 jq: [.rows[] | select(.step == "sharing") | .tmax_ns] | .[1] < .[0] * 0.8
+jq: [.rows[] | select(.assignment == "two.txt") | .T_ns] == [193e6, 103e6, 103e6] and all(.rows[]; .P_share <= 1)
 $ dpm parallelism --one-each --json trace
 jq: [.rows[].assignment] | unique == ["one-each"]
 
@@ -385,6 +393,48 @@ jq: .[0].rows as $one | .[1].rows as $two | .[2].rows as $both | ($both | length
     near($two[0].P; 1) and all(range(9); . as $i | [$one[$i].P, $two[$i].P] as $each |
     $both[$i].P_least == ($each | min) and $both[$i].P_greatest == ($each | max) and
     $both[$i].P_least <= $both[$i].P and $both[$i].P <= $both[$i].P_greatest)
+
+== several runs with different numbers of threads: T, t_max and the share are those of the run with the median P
+machine one
+process a of one launched
+a computes 100ms
+a ends
+for m in two three
+    machine $m
+    process b.$m of $m launched
+    for n in 1 2
+        thread t.$m.$n of b.$m created by b.$m
+    end
+    for n in 1 2
+        t.$m.$n computes 200ms
+        t.$m.$n ends
+        b.$m sleeps in futex until t.$m.$n ends
+    end
+    b.$m ends
+end
+$ dpm parallelism --json --each one two three
+jq: .rows[0] | near(.P; 2) and near(.P_share; 2 / 3) and near(.T_ns; 400e6) and near(.tmax_ns; 200e6) and near(.P_least; 1)
+$ dpm parallelism --each one two three
+like: one-each +max .* 67 200 ms
+
+== processes that do nothing while the recording lasts are no part of the computation
+process server pid 200
+process client pid 300
+for n in 1 2 3
+    process idle.$n pid 40$n
+end
+tcp c: client > server older
+5 times
+    client sends 3 on c
+    server receives 3 on c
+    server computes 2ms
+    server sends 3 on c
+    client receives 3 on c
+end
+$ dpm parallelism --json trace
+jq: .trace.streams == 2 and ([.processes[].streams] | sort) == [0, 0, 0, 1, 1]
+$ dpm parallelism trace
+says: 2 threads in 2 processes (3 more did nothing); elapsed:
 
 == a good assignment is found: two that compute at once apart, those that only talk together
 | a  == 100 ==o             o= 1 =

@@ -192,6 +192,107 @@ end
 $ dpm causality --json trace
 jq: .requests.count == 101 and .requests.replies == 101 and [.strings[] | [.string, .count]] == [["A", 101]]
 
+== requests that are still open when the recording ends have no latency, and are not among the slowest
+| client   asks on each of six connections
+| server   -- 20 ms -- answers two of them; four wait for news
+process server pid 50
+outside client
+for n in 1 2 3 4 5 6
+    tcp c$n: client > server older ports 4000$n,80
+end
+for n in 1 2 3 4 5 6
+    client sends 30 on c$n
+    server receives 30 on c$n in epoll_wait
+end
+server sleeps 20ms in clock_nanosleep
+for n in 1 2
+    server sends 5 on c$n
+    client receives 5 on c$n
+end
+$ dpm causality --json --slowest 6 trace
+jq: .requests.count == 6 and .requests.replies == 2 and [.strings[] | [.string, .count]] == [["A", 6]]
+jq: .paths[0].latency_ns | .count == 2 and .min > 20e6 and .max < 21e6
+jq: .precision.without_send == 4 and .precision.unknown_clocks == 0 and (.slowest | length) == 2
+$ dpm causality trace
+like: MAX A 6 100 20\.
+says: 4 requests caused no send (not answered, or one-way): no latency counts them.
+
+== where no request was answered, there is no latency to show
+process server pid 50
+outside client
+tcp c: client > server older ports 40001,80
+client sends 30 on c
+server receives 30 on c in epoll_wait
+server sleeps 20ms in clock_nanosleep
+$ dpm causality --json trace
+jq: .requests.count == 1 and .paths[0].latency_ns == null and .precision.without_send == 1
+$ dpm causality trace
+says: A 1 100 - - - -
+says: 1 request caused no send (not answered, or one-way): no latency counts it.
+
+== requests that asked a back end, and were never answered: that they asked is not the end of their latency
+| client  asks on each of four connections
+| front   asks the back end for each; answers two of them 20 ms later
+process front pid 50
+outside client at 10.0.0.8
+outside back at 10.0.0.9
+for n in 1 2 3 4
+    tcp c$n: client > front older ports 4000$n,80
+    tcp d$n: front > back older ports 4100$n,5432
+end
+for n in 1 2 3 4
+    client sends 30 on c$n
+    front receives 30 on c$n in epoll_wait
+    front computes 500us
+    front sends 20 on d$n
+end
+back idles 20ms
+for n in 1 2
+    back receives 20 on d$n
+    back sends 50 on d$n
+    front receives 50 on d$n in epoll_wait
+    front sends 5 on c$n
+    client receives 5 on c$n
+end
+$ dpm causality --json --slowest 6 trace
+jq: .requests.count == 4 and .requests.replies == 2 and [.strings[] | [.string, .count]] == [["A", 4]]
+jq: .paths[0].latency_ns | .count == 2 and .min > 15e6
+jq: .precision.unanswered == 2 and .precision.without_send == 0 and (.slowest | length) == 2
+$ dpm causality trace
+says: 2 paths belong to requests that were not answered, while others like them were: no latency counts them.
+
+== where some requests were not answered, the latency is that of the others
+process front pid 50
+process back pid 60
+outside client
+for n in 1 2 3 4 5 6 7
+    tcp c$n: client > front older ports 4000$n,80
+end
+tcp d: front > back older ports 41000,81
+client sends 10 on c7
+front receives on c7 in epoll_wait
+front sends 20 on d
+back receives on d in epoll_wait
+back computes 2ms
+back sends 100 on d
+front receives on d in epoll_wait
+front sends 100 on c7
+client receives on c7
+for n in 1 2 3 4 5 6
+    client idles 3ms
+    client sends 30 on c$n
+    front receives 30 on c$n in epoll_wait
+end
+front sleeps 20ms in clock_nanosleep
+for n in 1 2
+    front sends 5 on c$n
+    client receives 5 on c$n
+end
+$ dpm report trace
+like: of the request paths are A: of the 2 with a latency, median [0-9.]+ ms
+says: STRING COUNT
+says: WITH LATENCY
+
 == a client that is metered is the requestor
 process redis-server pid 50
 process redis-benchmark pid 60

@@ -303,6 +303,27 @@ $ dpm report trace
 says: its own probes show no collection of garbage, but other stops (java -Xlog:safepoint shows which). Without them it would save at most that.
 never: collected garbage
 
+== a collection during which far more messages come than are kept one by one
+| java     RECEIVE o        [ 39 ms ]           RECEIVE o
+| client                     300 messages
+process client pid 300
+process java pid 200
+tcp c: client > java ports 40001,80
+client connects c
+java accepts c
+client sends 1 on c
+java receives on c
+client idles until 30ms
+300 times
+    client sends 1 on c
+end
+java idles until 60ms
+java receives 300 on c
+at 20ms SENSOR sensor=65537 stream=java
+at 59ms SENSOR sensor=65538 stream=java
+$ dpm report trace
+says: up to 39.0 ms at a time, while up to 300 messages came and had to wait.
+
 == collections that no account shows: the probes alone, and what came meanwhile
 | java        RECEIVE o SEND        [ 40 ms ]      it has no thread with a JVM's name
 | client                         o     o

@@ -143,6 +143,11 @@ static void what_is_on_it(void **state)
     assert_int_equal(path->what_ifs[0].longest, 15 + 7 + 51);
     assert_int_equal(path->what_ifs[1].longest, 81);
     assert_int_equal(path->what_ifs[2].longest, 88);
+    /* what is twice as fast uses half of its CPU time, and no delay is none */
+    assert_int_equal(path->total, path->parallelism->total);
+    assert_int_equal(path->what_ifs[0].total,
+                     path->total - path->parallelism->processes[0].cpu / 2);
+    assert_int_equal(path->what_ifs[1].total, path->total);
     critical_path_free(path);
 }
 
@@ -463,7 +468,7 @@ static void add_part(void *context, uint32_t process, enum run_what what, unsign
     struct account *account = context;
 
     (void)process;
-    assert_true(time > 0 && (kind == 0 || what == RUN_WAITS));
+    assert_true(time > 0 && (kind == 0 || what == RUN_WAITS || what == RUN_IN_FLIGHT));
     account->sum += time;
 }
 

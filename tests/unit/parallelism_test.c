@@ -343,10 +343,17 @@ static void messages_take_time(void **state)
     assert_true(fabs(efficiency.transfer - 41.0 / 351) < 1e-9);
     parallelism_efficiency(parallelism, 1, &efficiency);
     assert_true(fabs(efficiency.transfer - 41.0 / 61) < 1e-9);
-    double share = parallelism_factor(parallelism, &parallelism->rows[1]) / parallelism->streams;
+    double share = parallelism_factor(&parallelism->rows[1]) / parallelism->streams;
     parallelism_efficiency(parallelism, 0, &efficiency);
     assert_true(fabs(efficiency.load_balance * efficiency.serialisation * efficiency.transfer -
                      share) < 1e-9); /* that of step delay */
+    /* on a machine of twice the speed, A has 20 of 22, which is no better transfer */
+    parallelism_efficiency(parallelism, 2, &efficiency);
+    assert_true(fabs(efficiency.transfer - 41.0 * 22 / 42 / 91) < 1e-9);
+    share = parallelism_factor(&parallelism->rows[7]) / parallelism->streams;
+    assert_true(fabs(share - 22.0 / 91 / 2) < 1e-9);
+    assert_true(fabs(efficiency.load_balance * efficiency.serialisation * efficiency.transfer -
+                     share) < 1e-9);
     assert_int_equal(longest(parallelism, 0, STEP_MAX), 41);
     assert_int_equal(longest(parallelism, 0, STEP_DELAY), 40 + 310 + 1);
     assert_int_equal(longest(parallelism, 0, STEP_SHARING), 40 + 310 + 1);
@@ -1362,7 +1369,7 @@ static void compare(struct computation *computation, uint64_t seed)
                      longest(parallelism, a, STEP_SHARING), simulate(&world));
     }
     /* what always holds (papers: 1 <= P(max) <= streams; one machine computes T) */
-    double factor = parallelism_factor(parallelism, &parallelism->rows[0]);
+    double factor = parallelism_factor(&parallelism->rows[0]);
     assert_true(total == 0 || factor <= computation->streams);
     assert_true(total == 0 || factor >= 1 ||
                 computation->asleep_time + computation->outside_time > 0);

@@ -220,6 +220,31 @@ static void messages_of_several_threads_do_not_count(void **state)
     expect_nothing(&scene);
 }
 
+/* Far more messages come than are kept one by one: all count, with the time that they waited. */
+static void a_flood_of_messages_is_counted(void **state)
+{
+    struct scene scene;
+
+    (void)state;
+    begin_scene(&scene);
+    come(&scene);
+    take(&scene, SERVER);
+    compute(&scene, 20, 2);
+    compute(&scene, 100, 700);
+    compute(&scene, 30, 3);
+    struct pauses *pauses = read_scene(&scene);
+    assert_int_equal(pauses->count, 1);
+    assert_int_equal(pauses->rows[0].bursts, 3);
+    assert_int_equal(pauses->rows[0].messages, 700);
+    assert_int_equal(pauses->rows[0].delayed, 705);
+    uint64_t delay = 0; /* ms: one comes each ms, and then it still computes */
+    for (uint64_t i = 0; i < 700; i++)
+        delay += 101 + i;
+    delay += 21 + 22 + 31 + 32 + 33;
+    assert_int_equal(pauses->rows[0].delay, delay * MS);
+    pauses_free(pauses);
+}
+
 static void the_sender_of_the_signal_is_named(void **state)
 {
     struct scene scene;
@@ -251,6 +276,7 @@ int main(void)
         cmocka_unit_test(intervals_and_stops_add_up),
         cmocka_unit_test(a_sleep_ends_an_interval),
         cmocka_unit_test(messages_of_several_threads_do_not_count),
+        cmocka_unit_test(a_flood_of_messages_is_counted),
         cmocka_unit_test(the_sender_of_the_signal_is_named),
     };
 

@@ -103,7 +103,8 @@ struct causality_path {
     uint64_t count;
     /* a process along it has replied to the requestor: it is a path of requests, not of one-way messages (pipes) */
     bool answered;
-    /* ns from the receive of the request to the leaf's last event: its last send, or else its receive */
+    /* ns from the receive of the request to the leaf's last event: its last send, or else its receive. Requests without any
+     * send, and unanswered ones of a path on which others are answered, have none: nothing shows when they were over. */
     struct histogram latency;
 };
 
@@ -211,6 +212,9 @@ struct causality {
     uint64_t long_strings; /* paths that kept only their last letters */
     /* ends of paths without latency, since no messages relate the clocks */
     uint64_t unknown_clocks;
+    uint64_t without_send; /* requests that caused no send: still open, or one-way messages */
+    /* other ends of paths, of requests that were not answered, while others of the path were */
+    uint64_t unanswered;
     uint64_t cut_requests; /* requests with so many steps that the first ones were dropped */
 
     uint32_t traces;

@@ -128,6 +128,8 @@ void parties_open(struct causality_analysis *analysis, const struct causality_ev
     struct causality_end *end = at->end;
     uint32_t overlap = end->open ? end->overlap + 1 : 0;
 
+    if (overlap > 0 && end->from_requestor) /* the next answer may be that of the earlier one */
+        requests_note_answer(analysis, step_of(analysis, end->entry));
     parties_close(analysis, end);
     end->open = true;
     end->overlap = overlap;

@@ -73,7 +73,10 @@ void strings_done(struct strings *strings);
  * each new letter displaces the oldest; so no substring is missed. Returns its index or -ENOMEM. */
 int64_t strings_extend(struct strings *strings, uint32_t string, uint16_t letter);
 
-/* Counts a leaf that ended after so many ns, or TIME_UNKNOWN. Returns 0 or -ENOMEM. */
+/* Whether steps of this string, or of its beginnings, have replied so far. What is cut has lost them. */
+bool strings_is_answered(const struct strings *strings, uint32_t index);
+
+/* Counts a leaf that ended after so many ns; TIME_UNKNOWN: it has no latency. Returns 0 or -ENOMEM. */
 int strings_add_leaf(struct strings *strings, uint32_t string, uint64_t latency);
 
 /* Writes the last `most` letters, in their order; returns how many there are. */
@@ -146,6 +149,8 @@ struct request {
     uint32_t path;      /* ... and reached by this path */
     bool over;
     bool cut;
+    /* Or it is not known: the next one came by its connection before an answer, which may have been that of either. */
+    bool answered;
     /* not a request: what server processes send without having received, or after something unknown */
     bool is_chain;
 };
@@ -404,6 +409,9 @@ bool requests_has_request(const struct causality_analysis *analysis, const struc
  * far. */
 void requests_exchange(struct causality_analysis *analysis, struct causality_end *end,
                        struct causality_end *other);
+
+/* The request of this step has been answered, or may have been. NULL: the step no longer exists. */
+void requests_note_answer(struct causality_analysis *analysis, const struct step *step);
 
 /* The request gets nothing more from its requestor. */
 int requests_pass(struct causality_analysis *analysis, struct reference step);

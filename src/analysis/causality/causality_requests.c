@@ -126,14 +126,40 @@ static void free_step(struct causality_analysis *analysis, uint32_t index)
     step->life = life;
 }
 
+/* Whether the request has caused no send: this leaf is its root, and has sent nothing. Requests that were exchanged have
+ * also exchanged when they were received, so the latest send may seem to be before that. */
+static bool is_without_send(const struct causality_analysis *analysis,
+                            const struct request *request, const struct step *leaf)
+{
+    return !request->cut && leaf == pool_at(&analysis->steps, request->first_and_1 - 1) &&
+           leaf->last <= leaf->when;
+}
+
+/* Whether the request was not answered, as others like it were: its latest send is not its end. A long one may lose steps before
+ * its answer. */
+static bool is_unanswered(const struct causality_analysis *analysis, const struct request *request,
+                          const struct step *leaf)
+{
+    return !analysis->options.last && !request->answered && !request->cut &&
+           request->step_count <= STEPS_FEW &&
+           strings_is_answered(&analysis->strings, leaf->string);
+}
+
 /* Counts a step that is a leaf. Returns 0 or -ENOMEM. */
 static int count_leaf(struct causality_analysis *analysis, const struct request *request,
                       const struct step *step, uint64_t *ret_latency)
 {
     if (request->is_chain)
         return 0;
-    *ret_latency = since_begin(analysis, request, step, step->last);
-    analysis->sums.unknown_clocks += *ret_latency == TIME_UNKNOWN;
+    *ret_latency = TIME_UNKNOWN;
+    if (is_without_send(analysis, request, step)) {
+        analysis->sums.without_send++;
+    } else if (is_unanswered(analysis, request, step)) {
+        analysis->sums.unanswered++;
+    } else {
+        *ret_latency = since_begin(analysis, request, step, step->last);
+        analysis->sums.unknown_clocks += *ret_latency == TIME_UNKNOWN;
+    }
     return strings_add_leaf(&analysis->strings, step->string, *ret_latency);
 }
 
@@ -204,6 +230,12 @@ static int end_oldest(struct causality_analysis *analysis)
     analysis->passed_first_and_1 = request_at(analysis, oldest)->next_and_1;
     analysis->passed_count--;
     return end_request(analysis, oldest);
+}
+
+void requests_note_answer(struct causality_analysis *analysis, const struct step *step)
+{
+    if (step != NULL)
+        request_at(analysis, step->request)->answered = true;
 }
 
 int requests_pass(struct causality_analysis *analysis, struct reference reference)

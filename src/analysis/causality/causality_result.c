@@ -152,15 +152,6 @@ static int compare_paths(const void *left, const void *right)
                   ((const struct causality_path *)right)->string);
 }
 
-/* Whether steps of this string, or of its beginnings, have replied. What is cut has lost them. */
-static bool is_answered(const struct strings *strings, uint32_t index)
-{
-    for (; index >= STRING_ROOTS; index = strings->at[index].parent)
-        if (strings->at[index].replies > 0 || strings->at[index].parent == STRING_CUT)
-            return true;
-    return false;
-}
-
 static int build_paths(struct causality_analysis *analysis, struct causality *result)
 {
     struct strings *strings = &analysis->strings;
@@ -179,7 +170,7 @@ static int build_paths(struct causality_analysis *analysis, struct causality *re
             return -ENOMEM;
         result->path_count++;
         path->count = string->leaves;
-        path->answered = is_answered(strings, i);
+        path->answered = strings_is_answered(strings, i);
         result->long_strings += string->cut ? string->leaves : 0;
         if (string->latency != NULL) { /* now owned by the result */
             path->latency = *string->latency;

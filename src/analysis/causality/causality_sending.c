@@ -160,6 +160,7 @@ static struct sent_value answer(struct causality_analysis *analysis,
     value.attribution = at->end->overlap > 0 ? ATTRIBUTION_OVERLAP : ATTRIBUTION_PATH;
     if (at->end->from_requestor) {
         analysis->sums.replies++;
+        requests_note_answer(analysis, step);
         if (step != NULL)
             count_reply(analysis, at, step->string);
     }

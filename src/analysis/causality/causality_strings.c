@@ -255,6 +255,14 @@ int64_t strings_extend(struct strings *strings, uint32_t string, uint16_t letter
     return found;
 }
 
+bool strings_is_answered(const struct strings *strings, uint32_t index)
+{
+    for (; index >= STRING_ROOTS; index = strings->at[index].parent)
+        if (strings->at[index].replies > 0 || strings->at[index].parent == STRING_CUT)
+            return true;
+    return false;
+}
+
 int strings_add_leaf(struct strings *strings, uint32_t string, uint64_t latency)
 {
     struct string *at = &strings->at[string];

@@ -75,7 +75,7 @@ static int find_balance(const struct parallelism *parallelism, struct findings *
 static int find_factor(const struct findings_from *from, struct findings *findings)
 {
     const struct parallelism *of = from->parallelism;
-    const struct parallelism_row row = {.longest = longest_of(from)};
+    const struct parallelism_row row = {.longest = longest_of(from), .total = of->total};
 
     if (row.longest == 0 || of->total == 0)
         return 0;
@@ -85,7 +85,7 @@ static int find_factor(const struct findings_from *from, struct findings *findin
         return -ENOMEM;
     if (of->streams < 2)
         return 0;
-    double factor = parallelism_factor(of, &row);
+    double factor = parallelism_factor(&row);
     finding->factor.factor = factor;
     finding->factor.streams = of->streams;
     finding->factor.total = of->total;

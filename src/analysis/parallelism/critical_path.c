@@ -235,6 +235,16 @@ uint64_t critical_forward(struct critical_path_reading *reading, const struct wh
     return reading->plain ? longest : forward(reading, what_if, &unused);
 }
 
+uint64_t critical_total(const struct critical_path_reading *reading)
+{
+    const struct parallelism *parallelism = reading->parallelism;
+    double total = 0;
+
+    for (size_t i = 0; i < parallelism->process_count; i++)
+        total += (double)parallelism->processes[i].cpu / reading->speeds[i];
+    return (uint64_t)(total + 0.5);
+}
+
 /* ---- where the path ends ---- */
 
 /* The chain with most CPU time: *ret_last is its last stretch. */
@@ -411,6 +421,7 @@ static int find(struct critical_path_reading *reading, struct problem *problem)
         reading->idled == NULL || reading->speeds == NULL || reading->result->processes == NULL)
         return problem_set(problem, -ENOSPC, "there is no room for the path; set TMPDIR");
     find_end(reading);
+    reading->result->total = critical_total(reading);
     if (reading->options.asked_count > 0) {
         int result = critical_what_ifs(reading, problem);
         if (result < 0)

@@ -60,7 +60,8 @@ struct what_if {
     double speed;     /* ... are so many times as fast; 0: instead ... */
     uint32_t to;      /* ... its messages to processes with the name of this one take no time */
     uint64_t longest; /* length of the path after that, ns ... */
-    uint64_t whole;   /* ... and t_max */
+    uint64_t whole;   /* ... and t_max ... */
+    uint64_t total;   /* ... and T: what is faster also uses less CPU time */
 };
 
 /* Where the path ends. */
@@ -86,7 +87,8 @@ struct critical_carrier {
 struct critical_path {
     struct parallelism *parallelism; /* T, processes, and the data behind them */
     enum critical_end end;
-    uint64_t whole;   /* t_max: length of the longest path of the whole graph, ns */
+    uint64_t whole;   /* t_max: length of the longest path of the whole graph, ns ... */
+    uint64_t total;   /* ... and T, on machines of the same speeds */
     uint64_t longest; /* length of this path, ns */
     uint64_t elapsed; /* ns from the first event of all traces to the end of the path */
     /* ns that messages on it were in flight, as recorded: no part of `longest`, since a model has delays of its own */
@@ -195,7 +197,7 @@ struct run_changes {
     bool
         calls_go; /* with a wait that takes no time any more goes what was computed just before it */
     /* Called for the parts of the path of the simulated run, from its end back to its beginning; NULL: not asked for. They
-     * add up to its time. `kind`: of RUN_WAITS. `time`: ns. */
+     * add up to its time. `kind`: of RUN_WAITS; of RUN_IN_FLIGHT: the process that sent. `time`: ns. */
     void (*part)(void *context, uint32_t process, enum run_what what, unsigned kind, double time);
     void *context;
 };

@@ -116,6 +116,9 @@ static inline bool stretch_has_arc(const struct stretch *stretch)
 uint64_t critical_forward(struct critical_path_reading *reading, const struct what_if *what_if,
                           uint64_t *ret_whole);
 
+/* T at the speeds of the latest critical_forward, ns. */
+uint64_t critical_total(const struct critical_path_reading *reading);
+
 bool critical_has_name(const struct graph *graph, uint32_t process, uint32_t like);
 
 /* The time from the end of a stretch's source to the end of the stretch's wait. */

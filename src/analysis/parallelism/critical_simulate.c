@@ -154,7 +154,9 @@ static bool walk_to(struct walking *walking, uint32_t index)
         tell(walking, process_of(graph, stretch), RUN_NO_CPU, 0, no_cpu);
         tell(walking, process_of(graph, stretch),
              stretch->wait == STRETCH_SINCE ? RUN_WAITS : RUN_IN_FLIGHT,
-             stretch->wait == STRETCH_SINCE ? (unsigned)critical_fact(reading, index)->flight : 0,
+             stretch->wait == STRETCH_SINCE
+                 ? (unsigned)critical_fact(reading, index)->flight
+                 : process_of(graph, &graph->stretches.at[stretch->source]),
              time);
         return true;
     }

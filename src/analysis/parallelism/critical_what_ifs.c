@@ -62,6 +62,7 @@ int critical_what_ifs(struct critical_path_reading *reading, struct problem *pro
         *what_if = (struct what_if){
             .process = (uint32_t)process, .speed = asked->speed, .to = (uint32_t)to};
         what_if->longest = critical_forward(reading, what_if, &what_if->whole);
+        what_if->total = critical_total(reading);
     }
     return 0;
 }
@@ -100,6 +101,7 @@ int critical_offer(struct critical_path_reading *reading)
         struct what_if *what_if = &result->what_ifs[result->what_if_count++];
         *what_if = (struct what_if){.process = best, .speed = 2};
         what_if->longest = critical_forward(reading, what_if, &what_if->whole);
+        what_if->total = critical_total(reading);
         *alone = *what_if;
         alone->scope = SCOPE_ONE;
         if (!is_only_one(&reading->graph, best))

@@ -13,9 +13,9 @@ const char *parallelism_step_name(enum parallelism_step step)
     return step < STEP_COUNT ? names[step] : "unknown";
 }
 
-double parallelism_factor(const struct parallelism *parallelism, const struct parallelism_row *row)
+double parallelism_factor(const struct parallelism_row *row)
 {
-    return row->longest == 0 ? 0 : (double)parallelism->total / (double)row->longest;
+    return row->longest == 0 ? 0 : (double)row->total / (double)row->longest;
 }
 
 static double ratio(double part, double whole)
@@ -23,26 +23,28 @@ static double ratio(double part, double whole)
     return whole == 0 ? 0 : part / whole;
 }
 
-static uint64_t longest_of(const struct parallelism *parallelism, uint32_t assignment,
-                           enum parallelism_step step)
+static struct parallelism_row row_of(const struct parallelism *parallelism, uint32_t assignment,
+                                     enum parallelism_step step)
 {
     for (size_t i = 0; i < parallelism->row_count; i++)
         if (parallelism->rows[i].assignment == assignment && parallelism->rows[i].step == step)
-            return parallelism->rows[i].longest;
-    return 0;
+            return parallelism->rows[i];
+    return (struct parallelism_row){0};
 }
 
 void parallelism_efficiency(const struct parallelism *parallelism, uint32_t assignment,
                             struct parallelism_efficiency *ret_efficiency)
 {
-    double most = (double)longest_of(parallelism, assignment, STEP_MAX);
-    double delayed = (double)longest_of(parallelism, assignment, STEP_DELAY);
+    const struct parallelism_row max = row_of(parallelism, assignment, STEP_MAX);
+    const struct parallelism_row delay = row_of(parallelism, assignment, STEP_DELAY);
     double largest = (double)parallelism->largest;
+    /* machines of another speed are no better or worse transfer */
+    double scale = parallelism->total == 0 ? 1 : (double)delay.total / (double)parallelism->total;
 
     *ret_efficiency = (struct parallelism_efficiency){
         .load_balance = ratio((double)parallelism->total, parallelism->streams * largest),
-        .serialisation = ratio(largest, most),
-        .transfer = ratio(most, delayed),
+        .serialisation = ratio(largest, (double)max.longest),
+        .transfer = ratio((double)max.longest * scale, (double)delay.longest),
     };
 }
 
@@ -100,11 +102,31 @@ int parallelism_name_processes(struct parallelism *parallelism, const struct ide
     return result;
 }
 
-static void add_row(struct parallelism *parallelism, size_t assignment, enum parallelism_step step,
-                    uint64_t longest)
+/* All CPU time at the speeds of the machines of an assignment. */
+static uint64_t total_on(const struct graph *graph, const struct placed *placed)
+{
+    const struct parallelism *recorded = graph->result;
+    double total = 0;
+
+    if (placed->same_speed)
+        return recorded->total;
+    for (uint32_t i = 0; i < recorded->process_count; i++)
+        total += (double)recorded->processes[i].cpu /
+                 placed_speed(placed, graph_machine_of(graph, placed, i));
+    return (uint64_t)(total + 0.5);
+}
+
+/* Step max has the speeds of the recording on each assignment. */
+static void add_row(const struct graph *graph, struct parallelism *parallelism, size_t assignment,
+                    enum parallelism_step step, uint64_t longest)
 {
     parallelism->rows[parallelism->row_count++] = (struct parallelism_row){
-        .assignment = (uint32_t)assignment, .step = step, .longest = longest};
+        .assignment = (uint32_t)assignment,
+        .step = step,
+        .longest = longest,
+        .total =
+            step == STEP_MAX ? parallelism->total : total_on(graph, &graph->placed[assignment]),
+    };
 }
 
 static int explain(const struct graph *graph, size_t assignment, int error, struct problem *problem)
@@ -125,7 +147,7 @@ static int add_appendix_a(const struct graph *graph, size_t assignment,
         return 0;
     int result = appendix_a_reweight(graph, &graph->placed[assignment], &longest, problem);
     if (result == 0)
-        add_row(parallelism, assignment, STEP_APPENDIX_A, longest);
+        add_row(graph, parallelism, assignment, STEP_APPENDIX_A, longest);
     return result;
 }
 
@@ -146,9 +168,9 @@ static int add_searched(struct graph *graph, size_t assignment, struct paralleli
     placed->unlimited = false;
     if (result < 0)
         return result;
-    add_row(parallelism, assignment, STEP_MAX, graph->longest[0]);
-    add_row(parallelism, assignment, STEP_DELAY, delayed);
-    add_row(parallelism, assignment, STEP_SHARING, search->longest);
+    add_row(graph, parallelism, assignment, STEP_MAX, graph->longest[0]);
+    add_row(graph, parallelism, assignment, STEP_DELAY, delayed);
+    add_row(graph, parallelism, assignment, STEP_SHARING, search->longest);
     return 0;
 }
 
@@ -156,14 +178,14 @@ static int add_given(const struct graph *graph, size_t assignment, struct parall
 {
     uint64_t longest;
 
-    add_row(parallelism, assignment, STEP_MAX, graph->longest[0]);
-    add_row(parallelism, assignment, STEP_DELAY,
+    add_row(graph, parallelism, assignment, STEP_MAX, graph->longest[0]);
+    add_row(graph, parallelism, assignment, STEP_DELAY,
             graph->longest[graph->lengths == 1 ? 0 : 1 + assignment]);
     if (!graph->options->sharing)
         return 0;
     int result = sharing_simulate(graph, &graph->placed[assignment], &longest);
     if (result == 0)
-        add_row(parallelism, assignment, STEP_SHARING, longest);
+        add_row(graph, parallelism, assignment, STEP_SHARING, longest);
     return result;
 }
 

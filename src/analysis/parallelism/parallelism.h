@@ -136,6 +136,7 @@ struct parallelism_row {
     uint32_t assignment; /* index into the options' */
     enum parallelism_step step;
     uint64_t longest; /* t_max, ns */
+    uint64_t total;   /* T at the speeds of the step's machines, ns */
 };
 
 /* Number and total time of one kind of waits. */
@@ -227,7 +228,7 @@ struct parallelism_slices {
 #define PARALLELISM_SLICE_ARCS_MOST 3000u
 
 struct parallelism {
-    uint64_t total;    /* T, ns */
+    uint64_t total;    /* T as recorded, ns */
     uint64_t duration; /* ns from first to last event: the elapsed time */
     uint32_t streams;  /* those with an event (or processes, if each is one stream): N of P <= N */
     uint64_t largest;  /* CPU time of the stream that used most, ns */
@@ -263,10 +264,11 @@ struct parallelism {
 void parallelism_free(struct parallelism *parallelism);
 
 /* P of this row. */
-double parallelism_factor(const struct parallelism *parallelism, const struct parallelism_row *row);
+double parallelism_factor(const struct parallelism_row *row);
 
-/* The factors of P / N for step delay, as tools for parallel computing name them. Each is at most 1, and their product
- * is P / N: how evenly streams are loaded, the loss by waiting for each other, the loss by message delays. */
+/* The factors of P / N for step delay, as tools for parallel computing name them. Their product is P / N: how evenly streams
+ * are loaded, the loss by waiting for each other, the loss by message delays. Each is at most 1; but if machines differ in
+ * speed, transfer may be more: the longest path may be on the faster ones. */
 struct parallelism_efficiency {
     double load_balance;
     double serialisation;

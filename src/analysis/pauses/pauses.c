@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ARRIVALS 256 /* of a process, the latest */
+#define ARRIVALS 256 /* of a process, the latest; of earlier ones only struct displaced is kept */
 
 struct pause_thread {
     uint32_t process; /* index */
@@ -29,6 +29,13 @@ struct arrival {
     uint32_t place; /* end_place */
 };
 
+/* Messages that came since a time, and that ARRIVALS later ones have displaced. */
+struct displaced {
+    uint64_t since; /* 0: none are counted */
+    uint64_t count;
+    uint64_t after; /* how long after `since` they came: sum, ns */
+};
+
 struct pause_sender {
     uint32_t signal, pid;
     char name[STREAM_NAME_SIZE];
@@ -44,12 +51,13 @@ struct pause_process {
     uint32_t image;
     struct arrival *came; /* [ARRIVALS], circular; NULL: none */
     uint64_t arrivals;
-    uint32_t ends;     /* at which it has received, as in LOOP_ENDS */
-    uint32_t loops;    /* as in LOOP_WAITS */
-    uint32_t waiting;  /* ends with a message that it has not received */
-    uint64_t block_pc; /* of the longest block */
+    struct displaced of_interval; /* of the receiver */
+    uint32_t ends;                /* at which it has received, as in LOOP_ENDS */
+    uint32_t loops;               /* as in LOOP_WAITS */
+    uint32_t waiting;             /* ends with a message that it has not received */
+    uint64_t block_pc;            /* of the longest block */
     uint32_t block_image;
-    uint64_t collects, at_safepoint; /* since then; 0: it does not */
+    struct displaced of_collection, of_safepoint; /* since 0: it is in none */
 };
 
 struct receiver {
@@ -147,6 +155,21 @@ static int note_receiver(struct pauses_analysis *analysis, const struct history_
     return 0;
 }
 
+static void count_displaced(struct displaced *displaced, uint64_t time)
+{
+    if (displaced->since == 0 || time <= displaced->since)
+        return;
+    displaced->count++;
+    displaced->after += time - displaced->since;
+}
+
+static void displace(struct pause_process *process, uint64_t time)
+{
+    count_displaced(&process->of_interval, time);
+    count_displaced(&process->of_collection, time);
+    count_displaced(&process->of_safepoint, time);
+}
+
 static int note_arrival(struct pauses_analysis *analysis, const struct history_event *event)
 {
     uint32_t place = event->end_place;
@@ -160,6 +183,8 @@ static int note_arrival(struct pauses_analysis *analysis, const struct history_e
         return -ENOMEM;
     process->waiting += !analysis->receivers[place - 1].waits;
     analysis->receivers[place - 1].waits = true;
+    if (process->arrivals >= ARRIVALS)
+        displace(process, process->came[process->arrivals % ARRIVALS].time);
     process->came[process->arrivals++ % ARRIVALS] =
         (struct arrival){event->event.header->time, place};
     return 0;
@@ -170,6 +195,7 @@ static uint64_t kept_arrivals(const struct pause_process *process)
     return process->arrivals < ARRIVALS ? process->arrivals : ARRIVALS;
 }
 
+/* Of those that are kept. */
 static uint64_t count_arrivals(const struct pause_process *process, uint64_t begin, uint64_t end)
 {
     uint64_t kept = kept_arrivals(process), count = 0;
@@ -179,11 +205,13 @@ static uint64_t count_arrivals(const struct pause_process *process, uint64_t beg
     return count;
 }
 
-/* How long they had waited at the end, all together. */
+/* How long those had waited that came in the interval, at its end, all together. */
 static uint64_t sum_delays(const struct pause_process *process, uint64_t begin, uint64_t end)
 {
-    uint64_t kept = kept_arrivals(process), sum = 0;
+    const struct displaced *displaced = &process->of_interval;
+    uint64_t kept = kept_arrivals(process), sum = displaced->count * (end - begin);
 
+    sum = sum > displaced->after ? sum - displaced->after : 0;
     for (uint64_t i = 0; i < kept; i++)
         if (process->came[i].time > begin && process->came[i].time <= end)
             sum += end - process->came[i].time;
@@ -231,6 +259,16 @@ static void note_piece(struct pause_thread *thread, const struct history_event *
     thread->latest = event->proc_time;
 }
 
+/* Before the first receive, the thread may be the one that will receive. */
+static void begin_interval(struct pauses_analysis *analysis, const struct history_event *event,
+                           const struct pause_thread *thread)
+{
+    struct pause_process *process = process_at(analysis, thread->process);
+
+    if (process->receiver == 0 || process->receiver == event->event.header->stream)
+        process->of_interval = (struct displaced){.since = thread->begin};
+}
+
 static void end_interval(struct pauses_analysis *analysis, const struct history_event *event,
                          const struct pause_thread *thread)
 {
@@ -240,7 +278,8 @@ static void end_interval(struct pauses_analysis *analysis, const struct history_
 
     if (cpu < PAUSE_LONG || process->shares || process->receiver != header->stream)
         return;
-    uint64_t messages = count_arrivals(process, thread->begin, event->when);
+    uint64_t messages =
+        count_arrivals(process, thread->begin, event->when) + process->of_interval.count;
     if (messages < PAUSE_MESSAGES)
         return;
     process->row.bursts++;
@@ -389,16 +428,17 @@ static void note_stop(struct pauses_analysis *analysis, const struct history_eve
 
 /* Those that began before the probes were there are left out, as one that goes on at the end. */
 static void end_jvm_stop(const struct pause_process *process, struct pause_stops *stops,
-                         uint64_t *since, uint64_t now)
+                         struct displaced *stop, uint64_t now)
 {
-    if (*since == 0)
+    if (stop->since == 0)
         return;
-    uint64_t time = now - *since, messages = count_arrivals(process, *since, now);
+    uint64_t time = now - stop->since;
+    uint64_t messages = count_arrivals(process, stop->since, now) + stop->count;
     stops->count++;
     stops->time += time;
     stops->longest = time > stops->longest ? time : stops->longest;
     stops->messages = messages > stops->messages ? messages : stops->messages;
-    *since = 0;
+    stop->since = 0;
 }
 
 static int note_sensor(struct pauses_analysis *analysis, const struct event *event)
@@ -413,16 +453,17 @@ static int note_sensor(struct pauses_analysis *analysis, const struct event *eve
     struct pause_process *process = process_at(analysis, (uint32_t)index);
     switch (record->sensor.sensor) {
     case SENSOR_GC_BEGIN:
-        process->collects = record->header.time;
+        process->of_collection = (struct displaced){.since = record->header.time};
         break;
     case SENSOR_GC_END:
-        end_jvm_stop(process, &process->row.collections, &process->collects, record->header.time);
+        end_jvm_stop(process, &process->row.collections, &process->of_collection,
+                     record->header.time);
         break;
     case SENSOR_SAFEPOINT_BEGIN:
-        process->at_safepoint = record->header.time;
+        process->of_safepoint = (struct displaced){.since = record->header.time};
         break;
     case SENSOR_SAFEPOINT_END:
-        end_jvm_stop(process, &process->row.safepoints, &process->at_safepoint,
+        end_jvm_stop(process, &process->row.safepoints, &process->of_safepoint,
                      record->header.time);
         break;
     default:
@@ -474,6 +515,7 @@ static int add_of_thread(struct pauses_analysis *analysis, const struct history_
         thread->begin = event->when;
         thread->cpu = event->proc_time;
         thread->piece = thread->pc = 0;
+        begin_interval(analysis, event, thread);
     }
     if (record->header.id == EVENT_TERMINATION)
         forget(analysis, event, thread);

@@ -59,7 +59,7 @@ static json_t *precision(const struct causality *causality)
         proved += attribution_is_proved((enum attribution)i) ? causality->attributed[i] : 0;
     return json_pack(
         "{s:o, s:f, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
-        "s:o, s:o, s:o}",
+        "s:o, s:o, s:o, s:o, s:o}",
         "proved", attributed(causality, true), "proved_share", show_share(proved, causality->arcs),
         "assumed", attributed(causality, false), "without_request",
         json_count(causality->without_request), "late", json_count(causality->late), "unmatched",
@@ -70,9 +70,10 @@ static json_t *precision(const struct causality *causality)
         json_count(causality->assumed_sides), "unknown_connections",
         json_count(causality->unknown_connections), "unknown_paths",
         json_count(causality->unknown_paths), "unknown_clocks",
-        json_count(causality->unknown_clocks), "long_strings", json_count(causality->long_strings),
-        "cut_requests", json_count(causality->cut_requests), "other_strings",
-        json_count(causality->other_strings), "other_substrings",
+        json_count(causality->unknown_clocks), "without_send", json_count(causality->without_send),
+        "unanswered", json_count(causality->unanswered), "long_strings",
+        json_count(causality->long_strings), "cut_requests", json_count(causality->cut_requests),
+        "other_strings", json_count(causality->other_strings), "other_substrings",
         json_count(causality->other_substrings), "other_transitions",
         json_count(causality->other_transitions));
 }

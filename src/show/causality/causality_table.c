@@ -452,6 +452,13 @@ static const struct note {
     NOTE(unknown_clocks, "path",
          "ended on a machine whose clock is not known: no latency counts it",
          "ended on machines whose clocks are not known: no latency counts them"),
+    NOTE(without_send, "request", "caused no send (not answered, or one-way): no latency counts it",
+         "caused no send (not answered, or one-way): no latency counts them"),
+    NOTE(unanswered, "path",
+         "belongs to a request that was not answered, while others like it were: no latency counts "
+         "it",
+         "belong to requests that were not answered, while others like them were: no latency "
+         "counts them"),
     NOTE(long_strings, "string", "is longer than 64 letters: the last ones are shown",
          "are longer than 64 letters: the last ones are shown"),
     NOTE(cut_requests, "request", "has too many messages: the first ones were dropped",

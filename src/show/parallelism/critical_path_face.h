@@ -42,8 +42,8 @@ int show_critical_path_tables(const struct critical_path *path, const struct rec
 int show_critical_path_json(const struct critical_path *path, const struct elapsed *elapsed,
                             const struct recorded *recorded, FILE *file);
 
-/* P for this t_max. */
-double critical_factor(const struct critical_path *path, uint64_t whole);
+/* P = T / t_max. */
+double critical_factor(uint64_t total, uint64_t whole);
 
 /* "command", "work", "busiest", "longest": stable. */
 const char *critical_end_key(enum critical_end end);

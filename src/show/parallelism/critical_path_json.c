@@ -50,12 +50,12 @@ static json_t *what_if_json(const void *context, size_t index)
     const struct what_if *what_if = &path->what_ifs[index];
     const struct parallelism_process *processes = path->parallelism->processes;
 
-    return json_pack("{s:o, s:o, s:f, s:o, s:o, s:f}", "process",
-                     json_text(processes[what_if->process].name, STREAM_NAME_SIZE), "to",
-                     what_if->speed > 0 ? json_null()
-                                        : json_text(processes[what_if->to].name, STREAM_NAME_SIZE),
-                     "speed", what_if->speed, "path_ns", json_count(what_if->longest), "tmax_ns",
-                     json_count(what_if->whole), "P", critical_factor(path, what_if->whole));
+    return json_pack(
+        "{s:o, s:o, s:f, s:o, s:o, s:f}", "process",
+        json_text(processes[what_if->process].name, STREAM_NAME_SIZE), "to",
+        what_if->speed > 0 ? json_null() : json_text(processes[what_if->to].name, STREAM_NAME_SIZE),
+        "speed", what_if->speed, "path_ns", json_count(what_if->longest), "tmax_ns",
+        json_count(what_if->whole), "P", critical_factor(what_if->total, what_if->whole));
 }
 
 static json_t *carrier_json(const struct critical_path *path)

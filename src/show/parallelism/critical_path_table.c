@@ -251,7 +251,7 @@ static int add_what_if_row(struct table *table, const struct critical_path *path
     else
         snprintf(what, sizeof(what), "no delay from %s to %s", from, to);
     show_duration(what_if->longest, cells[0]);
-    snprintf(cells[1], UNIT_SIZE, "%.2f", critical_factor(path, what_if->whole));
+    snprintf(cells[1], UNIT_SIZE, "%.2f", critical_factor(what_if->total, what_if->whole));
     show_shorter(path->longest, what_if->longest, cells[2]);
     return table_add(table, (const char *[]){what, cells[0], cells[1], cells[2]});
 }
@@ -276,9 +276,9 @@ static int print_what_ifs(const struct critical_path *path, FILE *file)
 
 /* ---- everything together ---- */
 
-double critical_factor(const struct critical_path *path, uint64_t whole)
+double critical_factor(uint64_t total, uint64_t whole)
 {
-    return whole == 0 ? 0 : (double)path->parallelism->total / (double)whole;
+    return whole == 0 ? 0 : (double)total / (double)whole;
 }
 
 const char *critical_end_key(enum critical_end end)
@@ -332,7 +332,7 @@ static void print_heading(const struct critical_path *path, FILE *file)
             "The critical path takes %s of %s elapsed: %s of CPU time, %s of message delays of the "
             "model, %s of waits that no metered process ended. %s P = %.2f (t_max %s).\n",
             texts[0], texts[4], texts[1], texts[2], texts[3], ends[path->end],
-            critical_factor(path, path->whole), texts[5]);
+            critical_factor(path->total, path->whole), texts[5]);
     print_flights(path, file);
     fputc('\n', file);
 }

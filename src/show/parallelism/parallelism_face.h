@@ -9,8 +9,9 @@ int show_parallelism_tables(const struct parallelism_runs *runs, FILE *file,
                             const struct show_options *options);
 int show_parallelism_json(const struct parallelism_runs *runs, FILE *file);
 
-/* The t_max of a row in the run with the median P. `processes`: each process is one stream. */
-uint64_t parallelism_median(const struct parallelism_runs *runs, size_t row, bool processes);
+/* The run with the median P of a row. `processes`: each process is one stream. */
+const struct parallelism *parallelism_median(const struct parallelism_runs *runs, size_t row,
+                                             bool processes);
 
 /* Least, median and greatest P of all runs. */
 struct spread {

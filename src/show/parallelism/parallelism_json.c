@@ -14,19 +14,19 @@ static json_t *waits_json(const struct waits *waits)
 static json_t *row_json(const void *context, size_t row)
 {
     const struct parallelism_runs *runs = context;
-    const struct parallelism *first = runs->at[0].threads;
-    const struct parallelism_row *is = &first->rows[row];
+    const struct parallelism *middle = parallelism_median(runs, row, false);
+    const struct parallelism_row *is = &middle->rows[row];
     struct spread threads = parallelism_spread(runs, row, false);
     struct spread processes = parallelism_spread(runs, row, true);
 
     return json_pack("{s:s, s:s, s:o, s:o, s:f, s:f, s:f, s:o, s:f, s:f}", "assignment",
                      runs->options->assignments[is->assignment].name, "step",
-                     parallelism_step_name(is->step), "T_ns", json_count(first->total), "tmax_ns",
-                     json_count(parallelism_median(runs, row, false)), "P", threads.median,
-                     "P_share", first->streams == 0 ? 0 : threads.median / first->streams,
-                     "P_processes", processes.median, "tmax_processes_ns",
-                     json_count(parallelism_median(runs, row, true)), "P_least", threads.least,
-                     "P_greatest", threads.greatest);
+                     parallelism_step_name(is->step), "T_ns", json_count(is->total), "tmax_ns",
+                     json_count(is->longest), "P", threads.median, "P_share",
+                     middle->streams == 0 ? 0 : threads.median / middle->streams, "P_processes",
+                     processes.median, "tmax_processes_ns",
+                     json_count(parallelism_median(runs, row, true)->rows[row].longest), "P_least",
+                     threads.least, "P_greatest", threads.greatest);
 }
 
 static json_t *efficiency_json(const void *context, size_t assignment)

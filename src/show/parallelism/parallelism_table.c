@@ -25,7 +25,7 @@ static double factor_of(const struct parallelism_runs *runs, size_t run, size_t 
 {
     const struct parallelism *parallelism = run_of(runs, run, processes);
 
-    return parallelism_factor(parallelism, &parallelism->rows[row]);
+    return parallelism_factor(&parallelism->rows[row]);
 }
 
 /* The run with the median P; the lower one of an even number of runs. Equal values count in order of runs. */
@@ -44,9 +44,10 @@ static size_t middle_run(const struct parallelism_runs *runs, size_t row, bool p
     return 0;
 }
 
-uint64_t parallelism_median(const struct parallelism_runs *runs, size_t row, bool processes)
+const struct parallelism *parallelism_median(const struct parallelism_runs *runs, size_t row,
+                                             bool processes)
 {
-    return run_of(runs, middle_run(runs, row, processes), processes)->rows[row].longest;
+    return run_of(runs, middle_run(runs, row, processes), processes);
 }
 
 struct spread parallelism_spread(const struct parallelism_runs *runs, size_t row, bool processes)
@@ -75,8 +76,8 @@ static bool has_threads(const struct parallelism_runs *runs)
 
 static int add_factor_row(struct table *table, const struct parallelism_runs *runs, size_t row)
 {
-    const struct parallelism *first = runs->at[0].threads;
-    const struct parallelism_row *is = &first->rows[row];
+    const struct parallelism *middle = parallelism_median(runs, row, false);
+    const struct parallelism_row *is = &middle->rows[row];
     struct spread threads = parallelism_spread(runs, row, false);
     struct spread processes = parallelism_spread(runs, row, true);
     char cells[6][UNIT_SIZE];
@@ -85,8 +86,8 @@ static int add_factor_row(struct table *table, const struct parallelism_runs *ru
     snprintf(cells[1], UNIT_SIZE, "%.2f", processes.median);
     snprintf(cells[2], UNIT_SIZE, "%.2f", threads.least);
     snprintf(cells[3], UNIT_SIZE, "%.2f", threads.greatest);
-    show_percent((uint64_t)(threads.median * 1e6), first->streams * 1000000ULL, cells[4]);
-    show_duration(parallelism_median(runs, row, false), cells[5]);
+    show_percent((uint64_t)(threads.median * 1e6), middle->streams * 1000000ULL, cells[4]);
+    show_duration(is->longest, cells[5]);
     return table_add(table, (const char *[]){is->step == STEP_MAX
                                                  ? runs->options->assignments[is->assignment].name
                                                  : "",
@@ -283,19 +284,25 @@ static int print_paths(const struct parallelism *parallelism, FILE *file,
 
 /* ---- notes ---- */
 
+/* What had neither an event nor CPU time has no thread that counts in P. */
 static void print_heading(const struct parallelism_runs *runs, FILE *file)
 {
     const struct parallelism *first = runs->at[0].threads;
-    char total[UNIT_SIZE], elapsed[UNIT_SIZE], streams[UNIT_SIZE], processes[UNIT_SIZE];
+    char total[UNIT_SIZE], elapsed[UNIT_SIZE], streams[COUNTED_SIZE], processes[COUNTED_SIZE];
+    char others[UNIT_SIZE], idle[UNIT_SIZE + 32] = "";
+    uint64_t active = 0;
 
+    for (size_t i = 0; i < first->process_count; i++)
+        active += first->processes[i].streams > 0;
     show_duration(first->total, total);
     show_duration(first->duration, elapsed);
-    show_count(first->streams, streams);
-    show_count(first->process_count, processes);
-    fprintf(file, "T: %s of CPU time, %s %s in %s %s; elapsed: %s%s\n\n", total, streams,
-            first->streams == 1 ? "thread" : "threads", processes,
-            first->process_count == 1 ? "process" : "processes", elapsed,
-            runs->count > 1 ? " (first run)" : "");
+    show_counted(first->streams, "thread", streams);
+    show_counted(active, "process", processes);
+    show_count(first->process_count - active, others);
+    if (active < first->process_count)
+        snprintf(idle, sizeof(idle), " (%s more did nothing)", others);
+    fprintf(file, "T: %s of CPU time, %s in %s%s; elapsed: %s%s\n\n", total, streams, processes,
+            idle, elapsed, runs->count > 1 ? " (first run)" : "");
 }
 
 static void print_efficiency(const struct parallelism_runs *runs, FILE *file)
