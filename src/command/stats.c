@@ -307,6 +307,9 @@ static int check_together(const struct stats_options *asked)
     if (asked->show.csv && (asked->every > 0 || asked->show.histogram))
         return command_usage_error(
             "stats", "--csv prints one table: it does not go with --every or --histogram");
+    if (asked->every > 0 && asked->selection.choice.processes.count > 0)
+        return command_usage_error("stats",
+                                   "--every counts all processes: it does not go with --process");
     return selection_check("stats", &asked->selection, false);
 }
 

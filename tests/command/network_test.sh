@@ -130,7 +130,9 @@ check_equal "... also in CSV" "$in_flight" "$("$dpm" stats --csv --by path fligh
 import csv, sys
 print(sum(int(row["unacknowledged_bytes"]) for row in csv.DictReader(sys.stdin)))')"
 check "... and in its table" sh -c \
-    "'$dpm' stats --by path flight.trace | grep -A 1 'RETRANSMITS IN FLIGHT' | grep -q ' 2.93 KiB\$'"
+    "'$dpm' stats --by path flight.trace | grep -A 1 'RTT IN FLIGHT' | grep -q ' 2.93 KiB\$'"
+check_equal "retransmits of a connection that is older than the recording are unknown" '[null]' \
+    "$("$dpm" stats --json flight.trace | jq -c '[.paths[].network.retransmitted] | unique')"
 
 "$dpm" run --kinds tcp -o none.trace --flags send,receive -- ip netns exec $here python3 client.py go $there > out 2> err
 check_equal "without the flag destroypath there is none" "" "$(recorded none.trace)"

@@ -65,6 +65,42 @@ says: Nagle's algorithm held back 15 of 30 messages from server[200] 127.0.0.1:8
     on average (600 ms of 7
 says: the receiver delays its acknowledgement. Set TCP_NODELAY, or send it in one call.
 
+== ... on a connection that is older than the recording: what TCP sent again before is no evidence against it
+process client launched
+process server pid 200
+tcp c: client > server older
+15 times
+    client sends 70 on c
+    server receives on c
+    server sends 150 on c
+    server sends 1000 on c held 40ms
+    client receives 150 on c
+    client receives 1000 on c
+    client idles 10ms
+end
+at 900ms NETWORK connection=c.2 retransmitted=4812 roundTrip=30
+$ dpm report trace
+says: Nagle's algorithm held back
+never: TCP retransmitted
+
+== what TCP sent again is known of a connection that began in the recording, not of an older one
+process client launched
+process server pid 200
+tcp new: client > server
+tcp old: client > server older ports 50000,81
+client connects new
+server accepts new
+for c in new old
+    client sends 3 on $c
+    server receives on $c
+end
+at 10ms NETWORK connection=new.1 retransmitted=2 roundTrip=30
+at 10ms NETWORK connection=old.1 retransmitted=4812 roundTrip=40
+$ dpm stats --json trace
+jq: [.paths[].network | [.retransmitted, .round_trip_ns]] | sort == [[null, 40000], [2, 30000]]
+$ dpm report --all trace
+says: TCP retransmitted 2 segments between client[100]
+
 == what takes longer than a delayed acknowledgement is no such message
 process client launched
 process server pid 200

@@ -135,6 +135,35 @@ jq: .processes[] | select(.name == "lookup") | .request_ns.count == 2 and near(.
 $ dpm why --requests --json trace
 jq: .requests | .count == 2 and .unanswered == 0 and near(.slowest.time_ns; 1.1e9)
 
+== ... and of two questions without an answer the longer one has it at last: the other took no longer than both
+process lookup launched
+process first pid 200
+process second pid 300
+udp a: lookup > first ports 40001,53
+udp b: lookup > second ports 41001,53
+lookup sends 33 on a
+first receives on a
+lookup waits in poll for 100ms
+lookup sends 33 on b
+second receives on b
+second sends 49 on b
+lookup receives on b in poll
+lookup sends 33 on a
+first receives on a
+lookup waits in poll for 1s
+lookup sends 33 on b
+second receives on b
+first idles 1100ms
+first sends 49 on a
+lookup receives on a in poll
+second idles 400ms
+second sends 49 on b
+lookup receives on b in poll
+lookup ends
+$ dpm stats --json trace
+jq: .processes[] | select(.name == "lookup") | .requests | .unanswered == 1 and near(.unanswered_ns; 100e6) and
+    near(.unanswered_max_ns; 100e6)
+
 == two questions at once, with two answers, are one request that was asked once
 process lookup launched
 process server pid 200

@@ -33,6 +33,8 @@ $ dpm report trace
 first: Time 100% of 1.00 s: client[100] computed.
 never: Late
 says: client[100] server[200] 10 30 B 100 1.00 s 50.0 us -
+$ dpm stats --json trace
+jq: [.late_senders[] | [.from, .to]] == [[2, 1]] and .late_receivers == []
 
 == a pipe of tokens: they wait until they are wanted, and nobody is late
 process make launched

@@ -28,10 +28,102 @@ jq: [.processes[] | select(.name == "server").queue] | length == 4 and all(.mess
 jq: .trace.duration_ns as $time | [.paths[].queue.messages_mean] | length == 4 and all(near(. * $time; 2.1e9))
 jq: .pairs | length == 4 and all(.message_wait_ns.count == 300 and (.receiver_wait_ns | .count == 20 and near(.p50; 20e6) and
     near(.mean * .count; 19 * 20.03e6)))
-jq: [.late_receivers[] | .from + 1 == .to] == [true, true, true, true] and .late_senders == []
+jq: [.late_senders[] | .from + 1 == .to and near(.receiver_waited_ns; 380e6) and .messages_waited_ns > 2e9] ==
+    [true, true, true, true] and .late_receivers == []
+$ dpm stats --by pair trace
+like: client\[104\] server\[105\] 3[78]\d ms (19|20)\.\d ms 28\d ms 7\.\d\d ms .* the sender
 $ dpm report trace
-says: Late Messages from client[104] waited in the receive queue of server[105]: median 7.00 ms; for 280 ms at least one was there.
 says: server[105] has the longest receive queue: 3.09 messages on average, at most 14.
+
+== ... and a burst every twenty milliseconds: the server waits for 5 of these, requests wait for 14 of them
+process client
+process server
+unix-stream u: client > server older
+20 times
+    15 times
+        client sends 100 on u in 2us
+    end
+    15 times
+        server receives 100 on u
+        server computes 1ms
+    end
+    client idles 20ms
+end
+$ dpm stats --json trace
+jq: (.late_receivers | length) == 1 and .late_senders == []
+$ dpm stats --by pair trace
+like: client\[100\] server\[101\] .* 280 ms 7\.00 ms .* the receiver
+$ dpm report trace
+says: Late Messages from client[100] waited in the receive queue of server[101]: median 7.00 ms; for 280 ms at least one was there.
+
+== a server that answers: it is idle for six of twenty milliseconds, but for five of these, requests wait for it
+| client  ask one ---------. ask three -------------------.   6 ms    20 times
+| server  === 6.5 ms =====' |= 2.5 =|= 2.5 =|= 2.5 =|    idle
+|         the second waits 2.5 ms, the third 5 ms
+process client pid 100
+process server pid 200
+for k in 1 2 3
+    tcp c$k: client > server ports 4000$k,80
+    client connects c$k
+    server accepts c$k
+end
+20 times
+    client idles 6ms
+    client sends 10 on c1
+    server receives on c1
+    server computes 6500us
+    server sends 10 on c1
+    client receives on c1
+    for k in 1 2 3
+        client sends 10 on c$k in 2us
+    end
+    for k in 1 2 3
+        server receives on c$k
+        server computes 2500us
+        server sends 10 on c$k
+        client receives on c$k
+    end
+end
+$ dpm stats --json trace
+jq: .pairs[] | select(.from == 1) | .receiver_wait_covered_ns > 110e6 and .message_wait_covered_ns > 95e6 and
+    .message_wait_covered_ns < .receiver_wait_covered_ns
+jq: [.late_receivers[] | [.from, .to]] == [[1, 2]] and [.late_senders[] | [.from, .to]] == [[2, 1]]
+jq: .late_receivers[0] | .message_wait_covered_ns > 95e6 and .receiver_wait_covered_ns > .message_wait_covered_ns
+$ dpm stats --by pair trace
+like: client\[100\] server\[200\] .* the receiver
+$ dpm report trace
+like: Messages from client\[100\] waited in the receive queue of server\[200\]: median [0-9.]+ [a-z]+; for (99\.\d|10\d) ms at least one
+
+== three servers that wait for requests take no place from a receiver that is late
+process client pid 100
+process writer pid 250
+process reader pid 300
+for k in 1 2 3
+    process server.$k pid 20$k
+    tcp c$k: client > server.$k ports 4000$k,80
+    client connects c$k
+    server.$k accepts c$k
+end
+unix-stream u: writer > reader older
+20 times
+    writer sends 100 on u in 2us
+end
+reader idles 200ms
+20 times
+    reader receives 100 on u
+end
+10 times
+    client idles 50ms
+    for k in 1 2 3
+        client sends 10 on c$k
+        server.$k receives on c$k
+        server.$k computes 1ms
+        server.$k sends 10 on c$k
+        client receives on c$k
+    end
+end
+$ dpm report trace
+like: Messages from writer\[250\] waited in the receive queue of reader\[300\]: median 200 ms
 
 == data is in the queue before the call that sends it has ended
 | client  send ============ 20 us =.
@@ -85,6 +177,67 @@ jq: [.late_receivers[] | [.from, .to]] | sort == [[1, 2], [3, 4]]
 jq: .late_senders == []
 $ dpm report trace
 says: writer[100] was blocked for 80.0 ms while sending to reader[101]
+
+== a process that two receivers block: three threads together for a second, later one for eight
+| server w1 |--- blocked 1 s ---|
+| server w2 |--- blocked 1 s ---|
+| server w3 |--- blocked 1 s ---|
+| server                            |------ blocked 8 s ------|
+process server pid 200
+process one pid 300
+process other pid 400
+unix-stream last: server > other older
+for w in 1 2 3
+    thread w$w of server
+    unix-stream u$w: w$w > one older
+    w$w sends 4096 on u$w
+    w$w starts sending 4096 on u$w with 0 out
+end
+one computes 1s
+for w in 1 2 3
+    one receives 4096 on u$w
+    w$w finishes sending on u$w
+    one receives on u$w
+end
+server idles until 2s
+server sends 4096 on last
+server starts sending 4096 on last with 0 out
+other idles until 2s
+other computes 8s
+other receives 4096 on last
+server finishes sending on last
+other receives on last
+$ dpm stats --json trace
+jq: [.pairs[] | [.to, .sender_blocked_ns.count]] | sort == [[2, 3], [3, 1]]
+jq: [.pairs[] | .sender_blocked_covered_ns] | sort | near(.[0]; 1e9) and near(.[1]; 8e9)
+
+== ... and one that an unmonitored receiver blocks for eight seconds: those are not of the other one
+process server pid 200
+process one pid 300
+outside user at 10.0.0.8
+tcp last: server > user older ports 40001,80
+for w in 1 2 3
+    thread w$w of server
+    unix-stream u$w: w$w > one older
+    w$w sends 4096 on u$w
+    w$w starts sending 4096 on u$w with 0 out
+end
+one computes 1s
+for w in 1 2 3
+    one receives 4096 on u$w
+    w$w finishes sending on u$w
+    one receives on u$w
+end
+server idles until 2s
+server sends 4096 on last
+server starts sending 4096 on last with 0 out
+user idles until 10s
+user receives 4096 on last
+server finishes sending on last
+user receives on last
+$ dpm stats --json trace
+jq: .pairs[] | select(.to == 2) | .sender_blocked_ns.count == 3 and near(.sender_blocked_covered_ns; 1e9)
+jq: .pairs[] | select(.to != 2) | near(.sender_blocked_covered_ns; 8e9)
 
 == a wait for the first message of a connection
 | client  connect, wait ----------.        ten times

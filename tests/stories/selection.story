@@ -70,3 +70,51 @@ $ dpm why --json trace
 jq: near(.elapsed_ns; 600e6)
 $ dpm why --json --process first.py trace
 jq: near(.elapsed_ns; 100e6)
+
+== some processes of several: totals are theirs, and what their peers sent to others is not known
+| client 1  33 messages to server, 63 to other, of which 3 more find a full queue
+| client 2   4 messages to server,  9 to other
+process client.1 pid 100
+process client.2 pid 101
+process server pid 200
+process other pid 300
+udp a: client.1 > server older
+udp b: client.1 > other older ports 40002,81
+udp c: client.2 > server older
+udp d: client.2 > other older ports 40004,81
+33 times
+    client.1 sends 10 on a
+    server receives on a
+end
+63 times
+    client.1 sends 10 on b
+    other receives on b
+end
+4 times
+    client.2 sends 10 on c
+    server receives on c
+end
+9 times
+    client.2 sends 10 on d
+    other receives on d
+end
+at 1s DROPPED connection=b.2 count=3 refused=2
+$ dpm stats --json trace
+jq: .trace | .dropped == 3 and .refused == 2 and .unused == 0
+jq: [.pairs[] | select(.from == 1 and .to == 3)] | length == 1 and near(.[0].messages_share; 33 / 96) and near(.[0].share; 33 / 96)
+$ dpm stats --json --process client --process other trace
+jq: .trace | .dropped == 3 and .refused == 2
+$ dpm stats --json --process 100 trace
+jq: [.pairs[] | .messages_share] | length == 2 and near(add; 1)
+$ dpm stats --json --process server trace
+jq: .trace | .dropped == 0 and .refused == 0 and .unused == null
+jq: [.pairs[] | .messages_share, .share, .bytes_share_of_all] == [null, null, null, null, null, null]
+$ dpm stats --json --by program --process server trace
+jq: [.pairs[] | .messages_share, .share] == [null, null]
+$ dpm stats --json --by program --process 100 --process server trace
+jq: [.pairs[] | .messages_share, .share] == [null, null, null, null]
+$ dpm stats --process server trace
+never: dropped
+$ dpm stats --process server --every 100ms trace
+exits: 2
+says: stats: --every counts all processes: it does not go with --process

@@ -49,6 +49,32 @@ jq: .failures | length == 1 and .[0].count == 2 and near(.[0].time_covered_ns; 3
 $ dpm stats trace
 says: client[100] 10.0.0.9:80 2 2 3.00 s 3.00 s 3.00 s
 
+== ten processes of one program, one after the other, that cannot connect: the time of the program is their sum
+process sh launched
+10 times
+    process curl.$N created by sh
+    curl.$N fails to connect to 10.0.0.9:80 with 110 after 3s
+    curl.$N ends
+    sh waits for curl.$N
+end
+sh ends
+$ dpm stats --by program --json trace
+jq: .failures | length == 1 and .[0].count == 10 and near(.[0].time_covered_ns; 30e9) and near(.[0].time_ns.mean; 3e9)
+$ dpm stats --by program trace
+says: curl 10.0.0.9:80 10 10 30.0 s 3.00 s 3.00 s
+
+== ... and two at the same time: the sum is no more than the duration
+process sh launched
+for c in 1 2
+    process curl.$c created by sh
+    curl.$c fails to connect to 10.0.0.9:80 with 110 after 3s
+    curl.$c ends
+end
+sh waits for curl.2
+sh ends
+$ dpm stats --by program --json trace
+jq: .failures | length == 1 and .[0].count == 2 and near(.[0].time_covered_ns; 3e9)
+
 == the waits for a CPU of several threads are added up, and the heading says so
 process server launched
 for w in 1 2 3

@@ -578,8 +578,18 @@ static void what_is_left_out_is_counted(void **state)
     assert_int_equal(history_graph_left_out(sample->graph), 1500);
     for (int format = GRAPH_SVG; format <= GRAPH_DOT; format++) {
         char *text = read_again(sample, (enum graph_format)format);
-        expect_once(text, "; 1,500 events left out, they are too many\n");
+        expect_once(text, "; 1,500 events left out: too many\n");
         assert_int_equal(count_of(text, "event|"), 5);
+        free(text);
+    }
+    sample_free(sample);
+    sample = sample_new(&(struct graph_choice){.most = 1});
+    add(sample, EVENT_SEND, 1, 0);
+    add(sample, EVENT_SEND, 1, 1);
+    for (int format = GRAPH_SVG; format <= GRAPH_DOT; format++) {
+        char *text = read_again(sample, (enum graph_format)format);
+        expect_once(text, "Program history: 1 event of 1 process, ");
+        expect_once(text, "; 1 event left out: too many\n");
         free(text);
     }
     sample_free(sample);

@@ -507,7 +507,9 @@ static void expect_senders(const json_t *list, const char *expected)
 
     json_array_foreach(list, i, pair)
     {
-        expect_keys(pair, "from to receiver_waited_ns messages_waited_ns sender_blocked_ns");
+        expect_keys(pair, "from to receiver_waited_ns messages_waited_ns sender_blocked_ns "
+                          "receiver_wait_covered_ns message_wait_covered_ns "
+                          "sender_blocked_covered_ns");
         snprintf(found + strlen(found), sizeof(found) - strlen(found), "%d ",
                  (int)json_integer_value(json_object_get(pair, "from")));
     }
@@ -569,6 +571,22 @@ static void who_is_late_is_named(void **state)
         assert_true(strstr(table, "p2[102]") < strstr(table, "p3[103]"));
         free(text);
     }
+    free_waits(result);
+}
+
+/* Of ends that several processes share, it may be known what some waits cover, and of others only their sums. */
+static void waits_of_which_only_the_sum_is_known_count(void **state)
+{
+    struct result *result = make_waits();
+
+    (void)state;
+    result->pairs[3].covered.receiver = 20;
+    char *text = shown(result, (struct show_options){.json = true});
+    json_t *json = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+    assert_non_null(json);
+    expect_senders(json_object_get(json, "late_receivers"), "1 ");
+    json_decref(json);
+    free(text);
     free_waits(result);
 }
 
@@ -956,6 +974,24 @@ static void limits_that_were_met_are_told(void **state)
     json_decref(json);
 }
 
+static void limits_that_were_met_once_are_told(void **state)
+{
+    const struct history_counts counts = {
+        .forgotten_streams = 1, .forgotten_ranges = 1, .forgotten_pieces = 1};
+    char *text = NULL;
+    size_t size = 0;
+    FILE *file = open_memstream(&text, &size);
+
+    (void)state;
+    assert_non_null(file);
+    print_matching(&counts, file);
+    fclose(file);
+    assert_non_null(strstr(text, "The sender of 1 message was not waited for: "));
+    assert_non_null(strstr(text, "\n1 range of a connection was forgotten: "));
+    assert_non_null(strstr(text, "\n1 piece of files was forgotten: the reads of it "));
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -971,12 +1007,14 @@ int main(void)
         cmocka_unit_test(statistics_json_has_its_keys),
         cmocka_unit_test(the_share_of_a_cpu_needs_a_recording_of_some_length),
         cmocka_unit_test(who_is_late_is_named),
+        cmocka_unit_test(waits_of_which_only_the_sum_is_known_count),
         cmocka_unit_test_setup_teardown(records_become_lines, know_some, forget_all),
         cmocka_unit_test_setup_teardown(records_have_their_keys, know_some, forget_all),
         cmocka_unit_test_setup_teardown(record_json_has_the_values, know_some, forget_all),
         cmocka_unit_test_setup_teardown(fields_without_meaning_are_left_out, know_some, forget_all),
         cmocka_unit_test_setup_teardown(any_record_is_shown, know_some, forget_all),
         cmocka_unit_test(limits_that_were_met_are_told),
+        cmocka_unit_test(limits_that_were_met_once_are_told),
     };
 
     return cmocka_run_group_tests_name("show", tests, NULL, NULL);

@@ -16,34 +16,36 @@
 
 /* What a pair is late with, and how much of the elapsed time at least one such wait takes. */
 struct pair_wait {
+    const struct communication_pair *pair;
     enum finding_kind kind;
     enum time_kind times;
     uint64_t time;
 };
 
-static struct pair_wait wait_of(const struct communication_pair *pair)
+static struct pair_wait wait_of(const struct communication *communication,
+                                const struct communication_pair *pair)
 {
     const struct covered_waits *covered = &pair->covered;
 
-    if (sender_is_late(pair))
-        return (struct pair_wait){FINDING_LATE_SENDER, TIME_RECEIVER_WAIT, covered->receiver};
+    if (sender_is_late(communication, pair))
+        return (struct pair_wait){pair, FINDING_LATE_SENDER, TIME_RECEIVER_WAIT, covered->receiver};
     if (sender_is_blocked(pair))
-        return (struct pair_wait){FINDING_BLOCKED_SENDER, TIME_SENDER_BLOCKED, covered->sender};
-    return (struct pair_wait){FINDING_LATE_RECEIVER, TIME_MESSAGE_WAIT, covered->message};
+        return (struct pair_wait){pair, FINDING_BLOCKED_SENDER, TIME_SENDER_BLOCKED,
+                                  covered->sender};
+    return (struct pair_wait){pair, FINDING_LATE_RECEIVER, TIME_MESSAGE_WAIT, covered->message};
 }
 
-static int add_wait(const struct communication *communication,
-                    const struct communication_pair *pair, struct findings *findings)
+static int add_wait(const struct communication *communication, const struct pair_wait *wait,
+                    struct findings *findings)
 {
-    struct pair_wait wait = wait_of(pair);
-    const struct histogram *times = &pair->times.of[wait.times];
+    const struct histogram *times = &wait->pair->times.of[wait->times];
     struct finding *finding =
-        findings_add(findings, wait.kind, findings_share(wait.time, communication->duration));
+        findings_add(findings, wait->kind, findings_share(wait->time, communication->duration));
 
     if (finding == NULL)
         return -ENOMEM;
-    finding->wait.pair = pair;
-    finding->wait.time = wait.time;
+    finding->wait.pair = wait->pair;
+    finding->wait.time = wait->time;
     finding->wait.sum = histogram_sum(times);
     finding->wait.median = histogram_quantile(times, 0.5);
     return 0;
@@ -51,26 +53,38 @@ static int add_wait(const struct communication *communication,
 
 static int by_wait(const void *left, const void *right)
 {
-    const struct communication_pair *const *a = left, *const *b = right;
-    uint64_t one = wait_of(*a).time, other = wait_of(*b).time;
+    const struct pair_wait *a = left, *b = right;
 
-    if (one != other)
-        return one > other ? -1 : 1;
-    return (*a > *b) - (*a < *b);
+    if (a->time != b->time)
+        return a->time > b->time ? -1 : 1;
+    return (a->pair > b->pair) - (a->pair < b->pair);
+}
+
+/* Such waits are put aside. */
+static bool is_idle(const struct communication *communication, const struct pair_wait *wait)
+{
+    return wait->kind == FINDING_LATE_SENDER && receiver_is_idle(communication, wait->pair);
 }
 
 static int find_waits(const struct communication *communication, struct findings *findings)
 {
-    const struct communication_pair **rows = pairs_by_wait(communication);
+    size_t count = communication->pair_count, found[2] = {0, 0}; /* others, and idle ones */
+    struct pair_wait *waits = calloc(count + 1, sizeof(*waits));
     double small = FINDING_SMALL * (double)communication->duration;
-    int result = rows == NULL ? -ENOMEM : 0;
+    int result = 0;
 
-    if (rows != NULL)
-        qsort(rows, communication->pair_count, sizeof(*rows), by_wait);
-    for (size_t i = 0; result == 0 && i < communication->pair_count && i < FINDINGS_FEW; i++)
-        if ((double)wait_of(rows[i]).time > small)
-            result = add_wait(communication, rows[i], findings);
-    free(rows);
+    if (waits == NULL)
+        return -ENOMEM;
+    for (size_t i = 0; i < count; i++)
+        waits[i] = wait_of(communication, &communication->pairs[i]);
+    qsort(waits, count, sizeof(*waits), by_wait);
+    for (size_t i = 0; result == 0 && i < count && found[false] < FINDINGS_FEW; i++) {
+        if ((double)waits[i].time <= small)
+            break;
+        if (found[is_idle(communication, &waits[i])]++ < FINDINGS_FEW)
+            result = add_wait(communication, &waits[i], findings);
+    }
+    free(waits);
     return result;
 }
 
@@ -380,7 +394,7 @@ static int find_failures(const struct communication *communication, struct findi
             continue;
         found++;
         const struct communication_failure *failure = &communication->failures[i];
-        uint64_t time = covered_time(&failure->covered);
+        uint64_t time = failure->in_progress;
         uint64_t trying = time_trying(communication, failure);
         double share = findings_share(trying > time ? trying : time, communication->duration);
         struct finding *finding = findings_add(findings, FINDING_FAILED, share);

@@ -227,8 +227,11 @@ void answers_note_vain(struct statistics *statistics, const struct history_event
     if (late != NULL && late->asked.unanswered > 0) {
         late->asked.unanswered--;
         late->asked.unanswered_time = time_since(step->late_time, late->asked.unanswered_time);
+        /* the longest may be the one that has its answer now: the others took no longer than their sum */
         if (late->asked.unanswered == 0)
             late->asked.unanswered_most = 0;
+        else if (late->asked.unanswered_most > late->asked.unanswered_time)
+            late->asked.unanswered_most = late->asked.unanswered_time;
     }
 }
 

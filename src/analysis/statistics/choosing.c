@@ -41,11 +41,15 @@ static void choose_paths(struct communication *communication)
     size_t kept = 0;
 
     communication->connections = communication->ended = communication->unused = 0;
+    communication->dropped = communication->refused = communication->duplicates = 0;
     for (size_t i = 0; i < communication->path_count; i++) {
         struct communication_path *path = &communication->paths[i];
         if (is_chosen(communication, &path->ends[0]) || is_chosen(communication, &path->ends[1])) {
             communication->connections += path->connections;
             communication->ended += path->ended;
+            communication->dropped += path->dropped;
+            communication->refused += path->refused;
+            communication->duplicates += path->duplicates;
             communication->paths[kept++] = *path;
             continue;
         }
@@ -138,6 +142,7 @@ int communication_choose(struct communication *communication, process_is_chosen 
 {
     for (size_t i = 0; i < communication->process_count; i++)
         communication->processes[i].aside = !chosen(context, &communication->processes[i]);
+    communication->chosen = true;
     choose_pairs(communication);
     choose_paths(communication);
     choose_failures(communication);

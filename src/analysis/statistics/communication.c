@@ -239,21 +239,39 @@ static uint64_t covered_between(const struct statistics *statistics, enum coveri
     return most < sum ? most : sum;
 }
 
+/* Blocked while sending to these, at most the sum. Waits whose receiver was not known are those for unmonitored ones; they may be
+ * for these only if no others are. */
+static uint64_t covered_by_sending(const struct statistics *statistics,
+                                   const struct communication_pair *pair, uint64_t sum)
+{
+    const struct coverings *coverings = &statistics->coverings;
+    const struct party *from = &pair->from, *to = &pair->to;
+
+    if (from->count != 1)
+        return sum;
+    uint64_t time = 0;
+    for (uint32_t i = 0; i < to->count; i++)
+        time += coverings_known(coverings, COVERING_SENDER_BLOCKED, from->processes[0],
+                                to->processes[i]);
+    if (time == 0)
+        time = coverings_known(coverings, COVERING_SENDER_BLOCKED, from->processes[0], NO_PROCESS);
+    return time > 0 && time < sum ? time : sum;
+}
+
 static void cover_pair(const struct statistics *statistics, struct communication_pair *pair,
                        uint64_t duration)
 {
     const struct histogram *of = pair->times.of;
     uint64_t receiver = histogram_sum(&of[TIME_RECEIVER_WAIT]);
     uint64_t message = histogram_sum(&of[TIME_MESSAGE_WAIT]);
-    uint32_t from = pair->from.count == 1 ? pair->from.processes[0] : NO_PROCESS;
+    uint64_t sender = histogram_sum(&of[TIME_SENDER_BLOCKED]);
 
     pair->covered = (struct covered_waits){
         .receiver = covered_between(statistics, COVERING_RECEIVER_WAIT, pair,
                                     receiver < duration ? receiver : duration),
         .message = covered_between(statistics, COVERING_MESSAGE_WAIT, pair,
                                    message < duration ? message : duration),
-        .sender = covered_of(statistics, COVERING_SENDER_BLOCKED, from, NO_PROCESS,
-                             histogram_sum(&of[TIME_SENDER_BLOCKED]), duration),
+        .sender = covered_by_sending(statistics, pair, sender < duration ? sender : duration),
     };
 }
 

@@ -567,8 +567,10 @@ int connection_add(struct communication *rows, const struct connection *connecti
 
     for (int i = 0; i < 2; i++) {
         parties[i] = path->ends[i];
-        if (parties[i].count == 0)
+        if (parties[i].count == 0) {
             parties[i].address = addresses[i];
+            parties[i].common = connection->like.addresses[i];
+        }
     }
     for (int i = 0; result == 0 && i < ends; i++)
         result = usages_add_to_processes(rows, connection->usages[i], &path->times, &path->asked);

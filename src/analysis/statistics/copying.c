@@ -23,6 +23,11 @@ static int map_party(struct communication *result, const uint32_t *map, const st
         if (to->address == NULL)
             return -ENOMEM;
     }
+    if (from->common != NULL) {
+        to->common = communication_keep_text(result, from->common);
+        if (to->common == NULL)
+            return -ENOMEM;
+    }
     if (from->count == 0)
         return 0;
     uint32_t *mapped = calloc(from->count, sizeof(*mapped));

@@ -16,7 +16,7 @@
 enum covering_kind {
     COVERING_RECEIVER_WAIT,  /* process: receiver, peer: sender */
     COVERING_MESSAGE_WAIT,   /* the same */
-    COVERING_SENDER_BLOCKED, /* process: sender, peer: receiver */
+    COVERING_SENDER_BLOCKED, /* process: sender, peer: receiver; NO_PROCESS: not known yet */
     COVERING_RESPONSE, /* requests that a server answers; without a peer, as are the following */
     COVERING_REQUEST,  /* that a client waits for */
     COVERING_READS,    /* of files */

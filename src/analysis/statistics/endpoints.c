@@ -110,6 +110,7 @@ int endpoint_begin_again(struct statistics *statistics, struct endpoint *endpoin
         .known = true,
         .byte_stream = endpoint->byte_stream,
         .numbered = endpoint->numbered,
+        .older = endpoint->older,
         .travels = endpoint->travels,
         .kind = endpoint->kind,
         .role = endpoint->role,

@@ -44,6 +44,7 @@ struct endpoint {
     bool waits_for_any; /* a UDP socket without a peer */
     bool unconnected;   /* a listener, or its connection failed */
     bool partner_tells; /* the other end is in use, and its sends are recorded */
+    bool older;         /* the connection began before the recording */
     uint8_t kind;       /* enum path_kind */
     uint32_t next[2];   /* positions of the next RECEIVE and SEND if nothing is missing ... */
     bool has_next[2];   /* ... as far as is known */

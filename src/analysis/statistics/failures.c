@@ -57,12 +57,12 @@ static struct communication_failure *row_of(struct failures *failures, struct co
     return &failures->rows[index];
 }
 
-static int merge(struct communication_failure *row, const struct communication_failure *more)
+static int merge(struct communication_failure *row, const struct communication_failure *more,
+                 uint64_t in_progress)
 {
     for (enum failure_reason reason = 0; reason < FAILURE_REASONS; reason++)
         add(row, reason, more->of[reason]);
-    if (covered_time(&more->covered) > covered_time(&row->covered))
-        row->covered = more->covered;
+    row->in_progress += in_progress;
     if (row->last == 0 || more->last - more->first > row->last - row->first) {
         row->first = more->first;
         row->last = more->last;
@@ -153,7 +153,8 @@ static int copy_rows(struct communication *result, const uint32_t *map,
         uint32_t process =
             map == NULL || rows[i].process == NO_PROCESS ? rows[i].process : map[rows[i].process];
         struct communication_failure *copy = row_of(&copies, result, process, rows[i].address);
-        error = copy == NULL ? -ENOMEM : merge(copy, &rows[i]);
+        uint64_t in_progress = map == NULL ? covered_time(&rows[i].covered) : rows[i].in_progress;
+        error = copy == NULL ? -ENOMEM : merge(copy, &rows[i], in_progress);
     }
     if (error == 0)
         take_rows(&copies, result);
@@ -169,7 +170,12 @@ int failures_build(const struct failures *failures, struct communication *result
 int failures_transfer(struct communication *result, const uint32_t *map,
                       const struct communication *from)
 {
-    return copy_rows(result, map, from->failures, from->failure_count);
+    int error = copy_rows(result, map, from->failures, from->failure_count);
+
+    for (size_t i = 0; error == 0 && i < result->failure_count; i++)
+        if (result->failures[i].in_progress > result->duration)
+            result->failures[i].in_progress = result->duration;
+    return error;
 }
 
 void failures_done(struct failures *failures)

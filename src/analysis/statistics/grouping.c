@@ -229,6 +229,7 @@ static int sum_groups(struct grouping *grouping)
         struct communication_process *group = &grouping->result->processes[grouping->group_of[i]];
         group->machine = process->machine;
         group->parent = NO_PROCESS;
+        group->partly_aside = group->partly_aside || process->aside;
         if (process->aside)
             continue;
         group->aside = false;

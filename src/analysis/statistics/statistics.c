@@ -175,6 +175,7 @@ static int add_path(struct statistics *statistics, const struct history_event *e
         endpoint->next[0] = record->start_in;
         endpoint->next[1] = record->start_out;
         endpoint->has_next[0] = endpoint->has_next[1] = true;
+        endpoint->older = (record->header.flags & RECORD_OLDER) != 0;
     }
     endpoint->known = true;
     endpoint->kind = record->kind;
@@ -205,11 +206,13 @@ static void add_dropped(struct endpoint *endpoint, const struct record *record)
     endpoint->last_refused = record->dropped.refused;
 }
 
+/* TCP counts retransmits from the beginning of the connection on, which may have been days before. */
 static void add_network_record(struct endpoint *endpoint, const struct record *record)
 {
     endpoint->network = (struct network){
         .known = true,
-        .retransmitted = record->network.retransmitted,
+        .counted = !endpoint->older,
+        .retransmitted = endpoint->older ? 0 : record->network.retransmitted,
         .round_trip = record->network.round_trip * 1000ULL,
         .unacknowledged = record->network.unacknowledged,
     };

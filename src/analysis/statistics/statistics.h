@@ -41,6 +41,7 @@ struct party {
     const uint32_t *processes; /* [count], indexes into communication.processes, ascending */
     uint32_t count;            /* 0: not metered */
     const char *address;       /* of the end of the path; NULL if there are processes */
+    const char *common;        /* ... of it, what stays if others share its row: "10.0.0.7:*" */
 };
 
 #define NO_PROCESS UINT32_MAX
@@ -136,7 +137,8 @@ struct communication_process {
     } covered; /* ns in which at least one of these was in progress. Not of groups */
     struct queue_length queue; /* of all its paths */
     bool ended;
-    bool aside; /* not chosen (communication_choose): only the peer of one that is */
+    bool aside;        /* not chosen (communication_choose): only the peer of one that is */
+    bool partly_aside; /* a group, and some of its processes are not chosen */
 };
 
 /* `to` is all processes that used the other end of a path: sends are counted before it is known which of them receives.
@@ -145,7 +147,7 @@ struct communication_pair {
     struct party from;
     struct party to;
     struct traffic sent;
-    struct traffic from_sent; /* what `from` sent to all receivers */
+    struct traffic from_sent; /* what `from` sent to all receivers, if all of `from` is chosen */
     struct histogram sizes;   /* bytes of a message */
     /* TIME_MESSAGE_WAIT, TIME_RECEIVER_WAIT, TIME_DELIVERY: of what `to` received; TIME_SENDER_BLOCKED: of `from` */
     struct times times;
@@ -161,7 +163,9 @@ struct communication_pair {
 /* Network figures of TCP connections, which the kernel reports when they end or the recording does. */
 struct network {
     bool known;
-    uint64_t retransmitted;  /* retransmits: segments, by all metered ends */
+    bool counted; /* `retransmitted` is known, too: some connection began in the recording */
+    /* retransmits: segments, by all metered ends of connections that began in the recording */
+    uint64_t retransmitted;
     uint64_t round_trip;     /* ns, smoothed; the maximum over both ends of all connections */
     uint64_t unacknowledged; /* bytes */
 };
@@ -280,8 +284,9 @@ struct communication_failure {
     uint64_t count;      /* of all reasons */
     uint64_t of[FAILURE_REASONS];
     struct histogram times; /* ns, from the call of connect() to its failure */
-    /* the time in which at least one of them was in progress; of groups: that of one process of them */
-    struct covered covered;
+    struct covered covered; /* by these; only while they are counted */
+    /* ns in which at least one of them was in progress; of groups the sum of their processes, at most the duration */
+    uint64_t in_progress;
     uint64_t first,
         last; /* when the first one was tried, and the last one had failed; of groups: of one process */
 };
@@ -341,6 +346,7 @@ enum communication_by {
 
 struct communication {
     enum communication_by by;
+    bool chosen; /* restricted to some processes (communication_choose) */
     struct communication_process *processes; /* in order of their first record */
     size_t process_count;
     struct communication_pair *pairs; /* most bytes first */
@@ -394,7 +400,7 @@ struct communication {
     struct traffic remote; /* to or from another machine */
     uint64_t connections;  /* each counted once, with both ends */
     uint64_t ended;        /* of these */
-    uint64_t unused;       /* sockets' connections without any message */
+    uint64_t unused;       /* sockets' connections without any message; if `chosen`, not known */
     uint64_t failed;       /* connections that failed; not among the others */
     uint64_t duration;     /* ns from the first record to the last, while the meter was on */
     bool complete;         /* every recording ended with END_COMPLETE */
@@ -477,7 +483,7 @@ int communication_read_history(struct history *history, uint32_t origins, uint64
 
 /* Restricts a result by process to the processes that are chosen, and to what they exchanged with others: totals, pairs,
  * connections, failures and files. The rows of other processes are marked (`aside`). Procedures, which are counted for
- * all processes together, are dropped. Returns 0 or -ENOMEM. */
+ * all processes together, are dropped; intervals, which are, too, are not: do not ask for both. Returns 0 or -ENOMEM. */
 typedef bool process_is_chosen(void *context, const struct communication_process *process);
 int communication_choose(struct communication *communication, process_is_chosen *chosen,
                          void *context);

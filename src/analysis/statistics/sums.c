@@ -13,6 +13,7 @@ void add_traffic(struct traffic *sum, const struct traffic *more)
 void add_network(struct network *sum, const struct network *more)
 {
     sum->known = sum->known || more->known;
+    sum->counted = sum->counted || more->counted;
     sum->retransmitted += more->retransmitted;
     sum->unacknowledged += more->unacknowledged;
     if (more->round_trip > sum->round_trip)

@@ -37,7 +37,7 @@ static bool is_for(const struct statistics *statistics, const struct stream_wait
            are_of_one_socket(statistics, stream->origin, wait->path, path);
 }
 
-/* A blocked sender may not know its receiver yet. */
+/* The receiver of a blocked sender may not be known yet: NO_PROCESS. */
 static int cover(struct statistics *statistics, const struct endpoint *endpoint,
                  const struct usage *usage, enum value_kind kind, uint64_t waited, uint64_t time)
 {
@@ -45,7 +45,7 @@ static int cover(struct statistics *statistics, const struct endpoint *endpoint,
                ? cover_at(statistics, endpoint, COVERING_RECEIVER_WAIT, usage->process,
                           time - waited, time)
                : coverings_add(&statistics->coverings, COVERING_SENDER_BLOCKED, usage->process,
-                               NO_PROCESS, time - waited, time);
+                               peer_of(endpoint), time - waited, time);
 }
 
 /* Ends a wait with a message received or sent on this path. Returns 0 or -ENOMEM. */

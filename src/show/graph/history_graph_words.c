@@ -45,14 +45,14 @@ static void add_time(char text[GRAPH_TEXT_SIZE], int64_t time)
 
 void graph_title(const struct history_graph *graph, char text[GRAPH_TEXT_SIZE])
 {
-    char count[UNIT_SIZE];
+    char count[COUNTED_SIZE];
     int64_t begin, end;
 
     graph_extent(graph, &begin, &end);
     text[0] = '\0';
-    show_count(graph->event_count, count);
-    add(text, "Program history: %s events of %" PRIu32 " process%s", count,
-        graph->column_keys.count, graph->column_keys.count == 1 ? "" : "es");
+    show_counted(graph->event_count, "event", count);
+    add(text, "Program history: %s of %" PRIu32 " process%s", count, graph->column_keys.count,
+        graph->column_keys.count == 1 ? "" : "es");
     if (graph->event_count > 0) {
         add(text, ", from ");
         add_time(text, begin);
@@ -60,9 +60,9 @@ void graph_title(const struct history_graph *graph, char text[GRAPH_TEXT_SIZE])
         add_time(text, end);
         add(text, " after the first event");
     }
-    show_count(graph->left_out, count);
+    show_counted(graph->left_out, "event", count);
     if (graph->left_out > 0)
-        add(text, "; %s events left out, they are too many", count);
+        add(text, "; %s left out: too many", count);
 }
 
 void graph_column_name(const struct history_graph *graph, const struct graph_column *column,

@@ -174,6 +174,8 @@ void report_say_requests(const struct report *report, const struct finding *find
     const struct causality_path *path = finding->requests.path;
     char letters[REPORT_LETTERS_SIZE], share[UNIT_SIZE], half[UNIT_SIZE], most[UNIT_SIZE];
     char part[UNIT_SIZE], doubt[UNIT_SIZE + 80] = "", string[SIGNATURE_SIZE];
+    char known[UNIT_SIZE], of[UNIT_SIZE + 30] = "", times[3 * UNIT_SIZE + 50] = "";
+    uint64_t latencies = histogram_count(&path->latency);
 
     if (finding->requests.assumed > 0 && finding->requests.messages > 0) {
         show_percent(finding->requests.assumed, finding->requests.messages, part);
@@ -185,9 +187,14 @@ void report_say_requests(const struct report *report, const struct finding *find
     show_percent(path->count, finding->requests.of, share);
     show_duration(finding->requests.median, half);
     show_duration(finding->requests.p99, most);
-    say(content, "Requests", "%s%% of the request paths are %s: median %s, p99 %s%s%s%s.%s", share,
-        string, half, most, letters[0] == '\0' ? "" : " (", letters, letters[0] == '\0' ? "" : ")",
-        doubt);
+    if (latencies < path->count) { /* the others were not answered */
+        show_count(latencies, known);
+        snprintf(of, sizeof(of), "of the %s with a latency, ", known);
+    }
+    if (latencies > 0)
+        snprintf(times, sizeof(times), ": %smedian %s, p99 %s", of, half, most);
+    say(content, "Requests", "%s%% of the request paths are %s%s%s%s%s.%s", share, string, times,
+        letters[0] == '\0' ? "" : " (", letters, letters[0] == '\0' ? "" : ")", doubt);
 }
 
 /* ---- the network ---- */
@@ -251,7 +258,7 @@ void report_say_failed(const struct report *report, const struct finding *findin
     if (failure->process != NO_PROCESS)
         process_text(report->communication, failure->process, process);
     show_counted(failure->count, "time", times);
-    uint64_t covered = covered_time(&failure->covered), trying = finding->failed.trying;
+    uint64_t covered = failure->in_progress, trying = finding->failed.trying;
     show_duration(trying > 0 ? trying : covered, time);
     show_duration(report->communication->duration, all);
     reasons_text(failure, reasons, sizeof(reasons));

@@ -234,24 +234,34 @@ static int add_paths(const struct report *report, struct report_content *content
 
 /* ---- requests ---- */
 
+/* Whether some have no latency, as they were not answered. */
+static bool lack_latencies(const struct causality_path *const *rows, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (histogram_count(&rows[i]->latency) < rows[i]->count)
+            return true;
+    return false;
+}
+
 static int add_requests(const struct causality *causality, struct report_content *content)
 {
     static const struct table_column columns[] = {
         {"STRING", false},  {"COUNT", true},          {"%", true, .rank = 2, .detail = true},
         {"P50", true},      {"P99", true, .rank = 1}, {"MAX", true, .rank = 1},
-        {"LETTERS", false},
+        {"LETTERS", false}, {"WITH LATENCY", true},
     };
     size_t count = 0;
     const struct causality_path **rows = causality_answered(causality, &count);
-    char cells[5][UNIT_SIZE], letters[REPORT_LETTERS_SIZE], string[SIGNATURE_SIZE];
+    char cells[6][UNIT_SIZE], letters[REPORT_LETTERS_SIZE], string[SIGNATURE_SIZE];
     uint64_t all = 0;
 
     if (rows == NULL || count == 0) {
         free(rows);
         return rows == NULL ? -ENOMEM : 0;
     }
+    size_t shown_columns = ARRAY_SIZE(columns) - (lack_latencies(rows, count) ? 0 : 1);
     struct report_table *table = begin_table(content, REPORT_REQUESTS, "Paths of requests",
-                                             "dpm causality --all", columns, ARRAY_SIZE(columns));
+                                             "dpm causality --all", columns, shown_columns);
     size_t shown = first_rows(content, table, count);
     for (size_t i = 0; i < count; i++)
         all += rows[i]->count;
@@ -262,10 +272,11 @@ static int add_requests(const struct causality *causality, struct report_content
         show_percent(rows[i]->count, all, cells[1]);
         quantile_text(&rows[i]->latency, 0.5, cells[2]);
         quantile_text(&rows[i]->latency, 0.99, cells[3]);
-        show_duration(histogram_max(&rows[i]->latency), cells[4]);
-        add_row(
-            content, table,
-            (const char *[]){string, cells[0], cells[1], cells[2], cells[3], cells[4], letters});
+        quantile_text(&rows[i]->latency, 1, cells[4]);
+        show_count(histogram_count(&rows[i]->latency), cells[5]);
+        add_row(content, table,
+                (const char *[]){string, cells[0], cells[1], cells[2], cells[3], cells[4], letters,
+                                 cells[5]});
     }
     free(rows);
     return 0;

@@ -138,13 +138,10 @@ void value_where(const struct communication *all, const void *row, struct result
 
 void value_late(const struct communication *all, const void *row, struct result_value *value)
 {
-    bool of_sender = sender_is_late(row);
-    bool neither = of_sender ? receiver_is_idle(all, row) : pair_is_to_itself(row);
-
-    if (pair_waited(row) > 0 && !neither)
-        value_set_text(value, of_sender ? "the sender" : "the receiver", NAME_SIZE);
-    else
+    if (neither_is_late(all, row))
         value->known = false;
+    else
+        value_set_text(value, sender_is_late(all, row) ? "the sender" : "the receiver", NAME_SIZE);
 }
 
 void value_kind_of(const struct communication *all, const void *row, struct result_value *value)
@@ -445,8 +442,18 @@ void value_part_of_all(const struct communication *all, const void *row, struct 
     const struct party *from = &((const struct communication_pair *)row)->from;
 
     value->known = from->count > 0;
-    for (uint32_t i = 0; i < from->count; i++)
-        value->known = value->known && !all->processes[from->processes[i]].aside;
+    for (uint32_t i = 0; i < from->count; i++) {
+        const struct communication_process *process = &all->processes[from->processes[i]];
+        value->known = value->known && !process->aside && !process->partly_aside;
+    }
+}
+
+/* What a peer of chosen processes sent to others is left out, so it is not known what all is. */
+void value_part_of_sender(const struct communication *all, const void *row,
+                          struct result_value *value)
+{
+    if (all->chosen)
+        value_part_of_all(all, row, value);
 }
 
 /* No more than what elapsed: of groups the covered times of several pairs are added up. */
@@ -455,15 +462,6 @@ void value_at_most_duration(const struct communication *all, const void *row,
 {
     (void)row;
     value->amount = value->amount < all->duration ? value->amount : all->duration;
-}
-
-void value_failing_time(const struct communication *all, const void *row,
-                        struct result_value *value)
-{
-    const struct communication_failure *failure = row;
-
-    (void)all;
-    value->amount = covered_time(&failure->covered);
 }
 
 void value_below_mpi(const struct communication *all, const void *row, struct result_value *value)

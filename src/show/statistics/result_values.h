@@ -20,7 +20,7 @@ result_getter value_own_index, value_machine_of, value_shared_name, value_own_na
     value_goal_after_text, value_predicted, value_predicted_text, value_measured,
     value_measured_text, value_noise, value_noise_text, value_limit_is_there,
     value_over_process_life, value_over_pair_life, value_life_of, value_part_of_all,
-    value_at_most_duration, value_failing_time, value_below_mpi, value_ends, value_machines,
+    value_part_of_sender, value_at_most_duration, value_below_mpi, value_ends, value_machines,
     value_clocks, value_kinds_left_out, value_kinds_partly, value_shared_memory,
     value_sockets_not_metered, value_memory_copied, value_events_left_out, value_events_partly,
     value_own_cost, value_matching;

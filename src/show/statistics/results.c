@@ -254,9 +254,9 @@ static const struct result_column of_pair[] = {
     {"bytes_per_s", "BYTES/S", RESULT_BYTE_RATE, PAIR(sent.bytes), .get = value_over_pair_life,
      .sum = SUM_ADD, .detail = true, .rank = 6},
     {"messages_share", "%", RESULT_SHARE, PAIR(sent.messages), .whole = PAIR(from_sent.messages),
-     .detail = true, .rank = 4},
-    {"share", "%", RESULT_SHARE, PAIR(sent.bytes), .whole = PAIR(from_sent.bytes), .detail = true,
-     .rank = 4},
+     .get = value_part_of_sender, .detail = true, .rank = 4},
+    {"share", "%", RESULT_SHARE, PAIR(sent.bytes), .whole = PAIR(from_sent.bytes),
+     .get = value_part_of_sender, .detail = true, .rank = 4},
     {"messages_share_of_all", "% OF ALL", RESULT_SHARE, PAIR(sent.messages),
      .of_all = ALL(sent.messages), .get = value_part_of_all, .sum = SUM_ADD, .rank = 6},
     {"bytes_share_of_all", "% OF ALL", RESULT_SHARE, PAIR(sent.bytes), .of_all = ALL(sent.bytes),
@@ -281,6 +281,12 @@ static const struct result_column of_late_pair[] = {
     {"receiver_waited_ns", NULL, RESULT_SUM, PAIR(times.of[TIME_RECEIVER_WAIT])},
     {"messages_waited_ns", NULL, RESULT_SUM, PAIR(times.of[TIME_MESSAGE_WAIT])},
     {"sender_blocked_ns", NULL, RESULT_SUM, PAIR(times.of[TIME_SENDER_BLOCKED])},
+    {"receiver_wait_covered_ns", NULL, RESULT_NS, PAIR(covered.receiver),
+     .known = PAIR(covered.receiver), .get = value_at_most_duration},
+    {"message_wait_covered_ns", NULL, RESULT_NS, PAIR(covered.message),
+     .known = PAIR(covered.message), .get = value_at_most_duration},
+    {"sender_blocked_covered_ns", NULL, RESULT_NS, PAIR(covered.sender),
+     .known = PAIR(covered.sender), .get = value_at_most_duration},
 };
 
 static const struct result_column of_path[] = {
@@ -301,11 +307,11 @@ static const struct result_column of_path[] = {
      .when = WHEN_SEVERAL, .rank = 3},
     {"ended", "ENDED", RESULT_COUNT, PATH(ended), .get = value_ended_is_known, .sum = SUM_ADD},
     RATES(PATH, NULL),
-    {"network.retransmitted", "RETRANSMITS", RESULT_COUNT, PATH(network.retransmitted),
-     .known = PATH(network.known), .sum = SUM_ADD, .when = WHEN_KNOWN, .csv = "retransmitted",
-     .rank = 3},
     {"network.round_trip_ns", "RTT", RESULT_NS, PATH(network.round_trip),
      .known = PATH(network.known), .sum = SUM_MAX, .when = WHEN_KNOWN, .csv = "round_trip_ns",
+     .rank = 3},
+    {"network.retransmitted", "RETRANSMITS", RESULT_COUNT, PATH(network.retransmitted),
+     .known = PATH(network.counted), .sum = SUM_ADD, .when = WHEN_KNOWN, .csv = "retransmitted",
      .rank = 3},
     {"network.unacknowledged_bytes", "IN FLIGHT", RESULT_BYTES, PATH(network.unacknowledged),
      .known = PATH(network.known), .sum = SUM_ADD, .when = WHEN_SOME, .csv = "unacknowledged_bytes",
@@ -337,7 +343,7 @@ static const struct result_column of_failure[] = {
     FAILED("given_up", "GIVEN UP", FAILURE_GIVEN_UP),
     FAILED("other", "OTHER", FAILURE_OTHER),
     {"time_ns", "TIME TO FAILURE", RESULT_TIMES, FAILURE(times), .rank = 1},
-    {"time_covered_ns", "TIME TO FAILURE", RESULT_NS, .get = value_failing_time, .rank = 1},
+    {"time_covered_ns", "TIME TO FAILURE", RESULT_NS, FAILURE(in_progress), .rank = 1},
 };
 
 static const struct result_column of_procedure[] = {

@@ -67,9 +67,11 @@ static int print_late(const struct communication *communication, const char *nam
     int result = 0;
 
     fprintf(file, ",%s\"%s\": [", shape->end, name);
-    for (size_t i = 0; result == 0 && i < communication->pair_count && !ferror(file); i++) {
-        if (pair_waited(rows[i]) == 0 || sender_is_late(rows[i]) != senders ||
-            printed == shape->most)
+    for (size_t i = 0;
+         result == 0 && i < communication->pair_count && printed < shape->most && !ferror(file);
+         i++) {
+        if (sender_is_late(communication, rows[i]) != senders ||
+            neither_is_late(communication, rows[i]))
             continue;
         fprintf(file, "%s%s", printed++ == 0 ? "" : ",", shape->end);
         result = json_print(result_json(&result_kinds[RESULTS_LATE], communication, rows[i], false),

@@ -19,22 +19,22 @@ static void add_part(FILE *file, uint64_t part, const char *what, const char **s
 /* What the matching forgot, because very many streams use one path at once. */
 static void print_forgotten(const struct history_counts *counts, FILE *file)
 {
-    char count[UNIT_SIZE];
+    char count[COUNTED_SIZE];
 
     if (counts->forgotten_streams > 0) {
-        show_count(counts->forgotten_streams, count);
+        show_counted(counts->forgotten_streams, "message", count);
         fprintf(file,
-                "The senders of %s messages were not waited for: more than 4,096 threads used a "
+                "The sender%s of %s %s not waited for: more than 4,096 threads used a "
                 "connection at once.\n",
-                count);
+                counts->forgotten_streams == 1 ? "" : "s", count,
+                counts->forgotten_streams == 1 ? "was" : "were");
     }
     if (counts->forgotten_ranges > 0) {
-        show_count(counts->forgotten_ranges, count);
-        fprintf(
-            file,
-            "%s ranges of a connection were forgotten: more than 256 were received before their "
-            "sends were recorded.\n",
-            count);
+        show_counted(counts->forgotten_ranges, "range", count);
+        fprintf(file,
+                "%s of a connection %s forgotten: more than 256 were received before their "
+                "sends were recorded.\n",
+                count, counts->forgotten_ranges == 1 ? "was" : "were");
     }
 }
 
@@ -57,7 +57,9 @@ static void print_file_edges(const struct history_counts *counts, FILE *file)
     }
     if (counts->forgotten_pieces > 0) {
         show_counted(counts->forgotten_pieces, "piece", count);
-        fprintf(file, "%s of files were forgotten: their reads lack the writer.\n", count);
+        fprintf(file, "%s of files %s forgotten: the reads of %s lack the writer.\n", count,
+                counts->forgotten_pieces == 1 ? "was" : "were",
+                counts->forgotten_pieces == 1 ? "it" : "them");
     }
 }
 
