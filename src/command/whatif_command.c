@@ -230,6 +230,15 @@ static int parse_amount(const char *option, const char *text, double least, doub
     return -1;
 }
 
+/* What `dpm why` lists among waits, and is none whose length a change can set. */
+static int refuse_wait(enum elapsed_kind kind)
+{
+    return command_usage_error("whatif",
+                               kind == ELAPSED_QUEUED
+                                   ? "--wait: 'queued' follows from the workers: give --replicas"
+                                   : "--wait: 'computing' is no wait: give --speed");
+}
+
 static int parse_wait(struct whatif_change *change)
 {
     char *kind = strrchr(optarg, ',');
@@ -242,7 +251,7 @@ static int parse_wait(struct whatif_change *change)
     for (unsigned i = 0; i < ELAPSED_KIND_COUNT; i++)
         if (strcmp(elapsed_kind_key((enum elapsed_kind)i), kind) == 0) {
             change->wait = (enum elapsed_kind)i;
-            return -1;
+            return i == ELAPSED_QUEUED || i == ELAPSED_COMPUTES ? refuse_wait(change->wait) : -1;
         }
     return command_usage_error("whatif",
                                "--wait: '%s' is no kind of wait: disk, lock, file_lock, timer, "

@@ -177,7 +177,8 @@ static void a_program_gets_a_machine(void **state)
     assert_true(answer.off < 0.001);
     assert_int_equal(answer.then.median, 10 * MS);
     assert_int_equal(whatif_ask(&world.model, &nobody, 1, 1, &answer, &problem), -EINVAL);
-    assert_non_null(strstr(problem.text, "no process named nobody had a part in a request"));
+    assert_non_null(
+        strstr(problem.text, "no process named nobody had a part in what requests waited for"));
     free_world(&world);
 }
 
@@ -290,6 +291,43 @@ static void workers_that_wait_for_each_other(void **state)
     add_op(&world, 0, OP_ENTER, 0, 0);
     add_op(&world, 0, OP_ENTER, 0, 0);
     assert_int_equal(simulate(&world, 1), -EDEADLK);
+    free_world(&world);
+}
+
+/* A loop releases its thread while it waits: without the wait there is no wakeup; at best, no call either. */
+static void a_loop_does_not_wait(void **state)
+{
+    const struct whatif_change change = {
+        .kind = WHATIF_WAIT, .name = "srv", .wait = ELAPSED_OUTSIDE};
+    struct whatif_answer answer;
+    struct problem problem;
+    struct world world;
+
+    (void)state;
+    make_world(&world, 1, 50, 1);
+    strcpy(world.model.parties[0].name, "srv");
+    world.model.pools[0] = (struct whatif_pool){.workers = 1, .visits = 100};
+    for (uint32_t i = 0; i < world.model.request_count; i++) {
+        struct whatif_request *request = &world.model.requests[i];
+        add_op(&world, i, OP_ENTER, 0, 0);
+        add_op(&world, i, OP_CPU, 0, 7 * MS);
+        add_op(&world, i, OP_DELAY, 0, 3 * MS);
+        world.model.ops[world.model.op_count - 1].kind = ELAPSED_TIMER;
+        add_op(&world, i, OP_CPU, 0, 10 * MS);
+        add_op(&world, i, OP_LEAVE, 0, 0);
+        add_op(&world, i, OP_DELAY, 0, 20 * MS);
+        world.model.ops[world.model.op_count - 1].kind = ELAPSED_OUTSIDE;
+        add_op(&world, i, OP_ENTER, 0, 0);
+        add_op(&world, i, OP_NO_CPU, 0, 5 * MS);
+        add_op(&world, i, OP_CPU, 0, 10 * MS);
+        add_op(&world, i, OP_LEAVE, 0, 0);
+        request->begin = 1 + i * (uint64_t)55 * MS;
+        request->end = request->begin + 55 * MS;
+    }
+    assert_int_equal(whatif_ask(&world.model, &change, 1, 1, &answer, &problem), 0);
+    assert_true(answer.off < 0.001);
+    assert_int_equal(answer.then.median, 30 * MS);
+    assert_int_equal(answer.at_best.median, 10 * MS);
     free_world(&world);
 }
 
@@ -666,6 +704,16 @@ static void ranges_of_equal_requests_are_narrow(void **state)
     free_world(&world);
 }
 
+/* Either end may be far from the prediction while the other is near it. */
+static void a_range_ends_more_than_a_tenth_away(void **state)
+{
+    (void)state;
+    assert_false(whatif_is_range(100, 91, 109));
+    assert_true(whatif_is_range(100, 88, 101));
+    assert_true(whatif_is_range(100, 99, 112));
+    assert_false(whatif_is_range(0, 0, 0));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -676,11 +724,13 @@ int main(void)
         cmocka_unit_test(queues_are_as_theory_says),
         cmocka_unit_test(workers_of_two_pools),
         cmocka_unit_test(workers_that_wait_for_each_other),
+        cmocka_unit_test(a_loop_does_not_wait),
         cmocka_unit_test(random_programs_end_as_naively_evaluated),
         cmocka_unit_test(ranges_hold_what_more_workers_do),
         cmocka_unit_test(ranges_hold_what_shorter_waits_do),
         cmocka_unit_test(ranges_hold_what_fewer_trips_do),
         cmocka_unit_test(ranges_of_equal_requests_are_narrow),
+        cmocka_unit_test(a_range_ends_more_than_a_tenth_away),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -23,11 +23,27 @@ static double gain_of(const struct whatif_trial *trial)
     return median < mean ? median : mean;
 }
 
-/* It has to be a single pool, whose threads had one request at a time. If it is not known how many CPUs there are, any number of workers would
- * compute at once. */
-static bool are_of_one_pool(const struct whatif_trial *trial, const struct whatif_found *changes)
+#define NO_CPU_MOST 0.3 /* of the requests' latency */
+
+/* The model knows no CPU limit: its requests get the CPU time of more workers. Where no limit was recorded, long waits for a CPU
+ * may have one as their reason. */
+static bool may_be_limited(const struct findings_from *from, const struct whatif_trial *trial)
 {
-    return changes->cpus != 0 && trial->answer.pools == 1 && trial->in_turn;
+    for (uint32_t i = 0; i < from->communication->process_count; i++) {
+        const struct communication_process *process = &from->communication->processes[i];
+        if (process_is_named(trial->change.name, process->pid, process->name, process->command) &&
+            findings_process_throttled(from->communication, process))
+            return true;
+    }
+    return trial->answer.lacked > NO_CPU_MOST;
+}
+
+/* It has to be a single pool, whose threads had one request at a time, and did not wait for each other. If it is not known how many
+ * CPUs there are, any number of workers would compute at once. */
+static bool gain_by_more(const struct findings_from *from, const struct whatif_trial *trial)
+{
+    return from->changes->cpus != 0 && trial->answer.pools == 1 && trial->in_turn &&
+           !trial->share_lock && !may_be_limited(from, trial);
 }
 
 static bool has_kind(const struct findings *findings, enum finding_kind kind)
@@ -40,12 +56,12 @@ static bool has_kind(const struct findings *findings, enum finding_kind kind)
 
 /* Waits come last: they are in the account already, and seldom end altogether. Only those for the disk are chosen by settings; one for a
  * lock has to do with what its holder does, which may have no CPU. */
-static unsigned rank_of(const struct whatif_trial *trial, const struct whatif_found *changes,
+static unsigned rank_of(const struct findings_from *from, const struct whatif_trial *trial,
                         const struct findings *findings)
 {
     switch (trial->change.kind) {
     case WHATIF_REPLICAS:
-        return are_of_one_pool(trial, changes) ? 2 : 0;
+        return gain_by_more(from, trial) ? 2 : 0;
     case WHATIF_KEEP: /* where SYNs were resent, connecting took long because of the listener's queue */
         return has_kind(findings, FINDING_RESENT) ? 0 : 2;
     case WHATIF_MERGE:
@@ -104,7 +120,7 @@ int findings_of_changes(const struct findings_from *from, struct findings *findi
     double share = share_of_requests(from);
     for (size_t i = 0; i < changes->count; i++) {
         const struct whatif_trial *trial = &changes->trials[i];
-        unsigned rank = rank_of(trial, changes, findings);
+        unsigned rank = rank_of(from, trial, findings);
         if (rank > best_rank && gain_of(trial) * share >= GAIN_LEAST) {
             best = trial;
             best_rank = rank;

@@ -8,6 +8,7 @@
 #include "analysis/findings/findings_private.h"
 
 #include <errno.h>
+#include <string.h>
 
 /* A share means little if it is of a few clock ticks or samples. */
 #define ELAPSED_LEAST 500000000u /* ns */
@@ -32,6 +33,28 @@ bool findings_throttled(const struct communication *communication, uint32_t mach
     for (size_t i = 0; i < communication->cgroup_count; i++)
         if (communication->cgroups[i].machine == machine &&
             is_throttled(&communication->cgroups[i]))
+            return true;
+    return false;
+}
+
+static bool is_in(const struct communication_process *process,
+                  const struct communication_cgroup *cgroup)
+{
+    size_t size = cgroup->name == NULL ? 0 : strlen(cgroup->name);
+
+    if (process->machine != cgroup->machine || process->cgroup == 0)
+        return false;
+    return process->cgroup == cgroup->number ||
+           (size > 0 && process->cgroup_name != NULL &&
+            strncmp(process->cgroup_name, cgroup->name, size) == 0 &&
+            process->cgroup_name[size] == '/');
+}
+
+bool findings_process_throttled(const struct communication *communication,
+                                const struct communication_process *process)
+{
+    for (size_t i = 0; i < communication->cgroup_count; i++)
+        if (is_in(process, &communication->cgroups[i]) && is_throttled(&communication->cgroups[i]))
             return true;
     return false;
 }

@@ -152,6 +152,17 @@ static double no_cpu_of(const struct whatif_asking *asking, const struct whatif_
     return asking->run.no_cpu * all / (asking->answer.recorded.mean * (double)model->request_count);
 }
 
+/* The same of all that was recorded, also while a request was in a queue: its worker may have had no CPU. */
+static double lacked_of(const struct whatif_asking *asking)
+{
+    const struct whatif_model *model = asking->model;
+    double all = 0;
+
+    for (size_t i = 0; i < model->step_count; i++)
+        all += model->steps[i].kind == ELAPSED_NO_CPU ? (double)model->steps[i].time : 0;
+    return all / (asking->answer.recorded.mean * (double)model->request_count);
+}
+
 /* ---- asking ---- */
 
 #define ENOUGH_CPUS 1000000u
@@ -222,6 +233,7 @@ int whatif_asking_begin(struct whatif_asking *asking, const struct whatif_model 
     answer->off = off_of(&answer->recorded, &answer->base);
     answer->kept = asking->run.queued;
     answer->no_cpu = no_cpu_of(asking, model->ops);
+    answer->lacked = lacked_of(asking);
     return explain(result, problem);
 }
 

@@ -7,8 +7,9 @@
  *      --replicas php-fpm=20: the same programs, but ENTER finds a free worker
  *
  * A request becomes a program: what it waited for keeps its length (delay), computing takes a CPU of its machine, and each
- * process that it enters is a worker of a pool. Time in a queue is not kept: it comes out of the simulation. Clients are
- * closed loops, as many as had requests in progress: each asks again as long after its answer as it did.
+ * process that it enters is a worker of a pool. Of what ran in parallel, only what ended last is part of it. Time in a queue is
+ * not kept: it comes out of the simulation. Clients are closed loops, as many as had requests in progress: each asks again as long
+ * after its answer as it did.
  *
  *      a pool    threads of one name, in processes of one name and command line
  *      blocking  they have one request at a time: a worker is held from its first to its last step for it
@@ -44,9 +45,12 @@ struct whatif_pool {
     uint32_t party; /* one of its processes */
     char kind[STREAM_NAME_SIZE +
               1];     /* of its threads: "worker"; "": they have no name of their own */
-    uint32_t workers; /* threads that did something for a request */
+    uint32_t workers; /* threads that had requests; if they replace each other, at a time ... */
+    uint32_t all;     /* ... of so many */
     bool blocking;    /* each had one request at a time */
     uint64_t visits;
+    /* ns of all requests that its workers had in hand: all of it, computing, and waiting for locks, which one of them may hold */
+    uint64_t time, computing, locked;
 };
 
 struct whatif_model;
@@ -100,12 +104,13 @@ struct whatif_answer {
     double off; /* by how much `base` differs from what was recorded, at most: 0.1 is 10 % */
     double
         no_cpu; /* part of the requests' time without a CPU that other programs caused, and that stays */
+    double lacked; /* part of the requests' recorded time without a CPU, in queues, too, whatever caused it */
     double
         kept; /* part of the time in queues that work for no recorded request caused, and that stays */
     uint64_t left_out; /* later requests that are not simulated */
     uint64_t early;    /* the first ones, which waited for some that were not recorded ... */
     bool early_stay;   /* ... but most are of that kind, so they are simulated, too */
-    uint32_t pool;     /* REPLICAS: index + 1 of the first one that was changed ... */
+    uint32_t pool;     /* REPLICAS: index + 1 of the largest one that was changed ... */
     uint32_t pools;    /* ... of so many */
     /* Calls go, with their waits or connections. Their CPU time is not known, and stays in `then`. In `at_best` all that was
      * computed just before and after them goes, too. */
@@ -138,6 +143,7 @@ struct whatif_trial {
     double concerns;             /* part of the requests' time that it is about, 0 to 1 */
     uint32_t from;               /* REPLICAS: the workers that there are ... */
     bool in_turn;                /* ... each of which had one request at a time */
+    bool share_lock; /* ... and that wait for locks: more of them may only wait longer */
     struct whatif_answer answer;
 };
 
@@ -227,12 +233,15 @@ void whatif_run_found_done(struct whatif_run_found *found);
 
 /* ---- how sure ---- */
 
-/* Whether a prediction is more than a tenth from one of these ends. */
-bool whatif_is_range(double low, double high);
+/* Whether one of these ends is more than a tenth from the prediction. */
+bool whatif_is_range(double then, double low, double high);
 
 /* ---- who ---- */
 
 size_t whatif_pools(const struct whatif_model *model, const struct whatif_pool **ret_pools);
+
+/* Whether its workers wait for locks, so that more of them may only wait longer. */
+bool whatif_shares_lock(const struct whatif_pool *pool);
 const struct whatif_party *whatif_party(const struct whatif_model *model, uint32_t party);
 
 #endif

@@ -9,6 +9,7 @@
  * is c - n k at least. At best all of c is F. A program that does more than pass on what it receives (a compressor) computes
  * for its bytes, which no record tells from its calls: its F is not known, and the change is refused.
  */
+#include "analysis/statistics/statistics_figures.h"
 #include "analysis/whatif/whatif_private.h"
 
 #include <errno.h>
@@ -25,7 +26,6 @@ struct sums {
     uint64_t cpu;
     struct traffic sent, received, to, back;
     unsigned kind_in, kind_out; /* of the paths with most bytes */
-    double elapsed;             /* ns between its first and its last record */
 };
 
 static bool is_named(const struct communication *communication, uint32_t process, const char *name)
@@ -60,8 +60,40 @@ static void sum_processes(const struct communication *communication, const char 
         sums->cpu += process->cpu;
         add(&sums->sent, &process->sent);
         add(&sums->received, &process->received);
-        sums->elapsed = fmax(sums->elapsed, (double)(process->end - process->begin));
     }
+}
+
+static bool is_concerned(const struct communication *communication,
+                         const struct whatif_change *change, const struct communication_pair *pair)
+{
+    return all_named(communication, &pair->from, change->name) &&
+           all_named(communication, &pair->to, change->to);
+}
+
+static bool sends_there(const struct communication *communication,
+                        const struct whatif_change *change, uint32_t process)
+{
+    for (size_t i = 0; i < communication->pair_count; i++) {
+        const struct communication_pair *pair = &communication->pairs[i];
+        for (uint32_t k = 0; k < pair->from.count; k++)
+            if (pair->from.processes[k] == process && pair->sent.messages > 0 &&
+                is_concerned(communication, change, pair))
+                return true;
+    }
+    return false;
+}
+
+/* ns between first and last record of each process that sends there: a master of the same name, which does not, collects
+ * nothing. */
+static double elapsed_of_senders(const struct communication *communication,
+                                 const struct whatif_change *change)
+{
+    double elapsed = 0;
+
+    for (uint32_t i = 0; i < communication->process_count; i++)
+        if (is_named(communication, i, change->name) && sends_there(communication, change, i))
+            elapsed += (double)process_life(&communication->processes[i]);
+    return elapsed;
 }
 
 static void sum_pairs(const struct communication *communication, const struct whatif_change *change,
@@ -69,8 +101,7 @@ static void sum_pairs(const struct communication *communication, const struct wh
 {
     for (size_t i = 0; i < communication->pair_count; i++) {
         const struct communication_pair *pair = &communication->pairs[i];
-        if (all_named(communication, &pair->from, change->name) &&
-            all_named(communication, &pair->to, change->to))
+        if (is_concerned(communication, change, pair))
             add(&sums->to, &pair->sent);
         if (all_named(communication, &pair->from, change->to) &&
             all_named(communication, &pair->to, change->name))
@@ -202,7 +233,8 @@ int whatif_buffer(const struct communication *communication, const struct whatif
         .sender = remains(cost, fixed, mean, change->amount),
         .sender_at_best = remains(cost, cost, mean, change->amount),
         .receiver_at_best = receiver_at_best(communication, change, cost / 2),
-        .collects = sums.elapsed / (double)sums.to.bytes * change->amount,
+        .collects =
+            elapsed_of_senders(communication, change) / (double)sums.to.bytes * change->amount,
     };
     return 0;
 }

@@ -26,26 +26,30 @@ static int nothing_of_two(const struct whatif_changed *changed, const struct wha
     return problem_set(changed->problem, -EINVAL, format, change->name, change->to);
 }
 
+/* The ptrace meter sees no message arrive: to its recordings, messages take no time. */
+#define IN_FLIGHT "in flight for a recorded time (the ptrace meter records no arrivals)"
+
 /* Part of the requests: what a thread does for fewer is not its main work, such as accepting connections. */
 #define RARE 0.05
 
 static int change_replicas(struct whatif_changed *changed, const struct whatif_change *change)
 {
     const struct whatif_model *model = changed->model;
-    bool found = false;
+    uint32_t most = 0;
 
     for (size_t i = 0; i < model->pool_count; i++) {
         if (!changed->is_one[model->pools[i].party])
             continue;
         changed->workers[i] = (uint32_t)change->amount;
-        if (!found)
+        if (model->pools[i].workers > most) {
+            most = model->pools[i].workers;
             changed->pool = (uint32_t)i + 1;
+        }
         changed->pools += (double)model->pools[i].visits > RARE * (double)model->request_count;
-        found = true;
     }
-    return found ? 0
-                 : nothing(changed, "no process named %s answered a request in this recording",
-                           change->name);
+    return most > 0 ? 0
+                    : nothing(changed, "no process named %s answered a request in this recording",
+                              change->name);
 }
 
 #define TIME_MOST 1e18 /* ns: of a trace that makes no sense */
@@ -55,30 +59,63 @@ static uint64_t scaled(uint64_t time, double factor)
     return (uint64_t)fmin((double)time * factor, TIME_MOST);
 }
 
-/* Who does not sleep needs no CPU to wake up. */
-static void drop_awakening(struct whatif_changed *changed, size_t at)
+/* Whether a worker is taken or released, as the thread of a loop is around each wait. */
+static bool is_of_worker(const struct whatif_op *op)
 {
-    size_t next = at + 1;
+    return op->type == OP_ENTER || op->type == OP_LEAVE;
+}
 
-    if (next < changed->model->op_count && changed->ops[next].type == OP_NO_CPU &&
-        changed->ops[next].of == changed->ops[at].of)
-        changed->ops[next].time = 0;
+/* The op after this one that takes time; op_count: none. */
+static uint32_t op_after(const struct whatif_changed *changed, const struct whatif_request *request,
+                         uint32_t at)
+{
+    const struct whatif_op *ops = &changed->ops[request->first_op];
+
+    for (at++; at < request->op_count && is_of_worker(&ops[at]);)
+        at++;
+    return at;
+}
+
+/* Who does not sleep needs no CPU to wake up. */
+static void drop_awakening(struct whatif_changed *changed, const struct whatif_request *request,
+                           uint32_t at)
+{
+    struct whatif_op *ops = &changed->ops[request->first_op];
+    uint32_t next = op_after(changed, request, at);
+
+    if (next < request->op_count && ops[next].type == OP_NO_CPU && ops[next].of == ops[at].of)
+        ops[next].time = 0;
 }
 
 /* Its own CPU time is somewhere in what the thread computed just before and after it. */
-static void drop_call(struct whatif_changed *changed, size_t at)
+static void drop_call(struct whatif_changed *changed, const struct whatif_request *request,
+                      uint32_t at)
 {
-    struct whatif_op *ops = changed->ops;
-    size_t next = at + 1, count = changed->model->op_count;
+    struct whatif_op *ops = &changed->ops[request->first_op];
+    uint32_t before = at, next = op_after(changed, request, at), of = ops[at].of;
 
     if (!changed->calls_go)
         return;
-    if (at > 0 && ops[at - 1].type == OP_CPU && ops[at - 1].of == ops[at].of)
-        ops[at - 1].time = 0;
-    if (next < count && ops[next].type == OP_NO_CPU && ops[next].of == ops[at].of)
-        next++;
-    if (next < count && ops[next].type == OP_CPU && ops[next].of == ops[at].of)
+    while (before > 0 && is_of_worker(&ops[before - 1]))
+        before--;
+    if (before > 0 && ops[before - 1].type == OP_CPU && ops[before - 1].of == of)
+        ops[before - 1].time = 0;
+    if (next < request->op_count && ops[next].type == OP_NO_CPU && ops[next].of == of)
+        next = op_after(changed, request, next);
+    if (next < request->op_count && ops[next].type == OP_CPU && ops[next].of == of)
         ops[next].time = 0;
+}
+
+static void shorten(struct whatif_changed *changed, const struct whatif_change *change,
+                    const struct whatif_request *request, uint32_t at)
+{
+    struct whatif_op *op = &changed->ops[request->first_op + at];
+
+    op->time = scaled(op->time, change->amount);
+    if (change->amount > 0 || op->type != OP_DELAY)
+        return;
+    drop_awakening(changed, request, at);
+    drop_call(changed, request, at);
 }
 
 static int change_wait(struct whatif_changed *changed, const struct whatif_change *change)
@@ -86,25 +123,24 @@ static int change_wait(struct whatif_changed *changed, const struct whatif_chang
     const struct whatif_model *model = changed->model;
     bool found = false, named = false;
 
-    for (size_t i = 0; i < model->op_count; i++) {
-        struct whatif_op *op = &changed->ops[i];
-        if ((op->type != OP_DELAY && op->type != OP_NO_CPU) || !changed->is_one[op->of])
-            continue;
-        named = true;
-        if (op->kind != change->wait)
-            continue;
-        found = true;
-        op->time = scaled(op->time, change->amount);
-        if (change->amount == 0 && op->type == OP_DELAY)
-            drop_awakening(changed, i);
-        if (change->amount == 0 && op->type == OP_DELAY)
-            drop_call(changed, i);
+    for (size_t i = 0; i < model->request_count; i++) {
+        const struct whatif_request *request = &model->requests[i];
+        for (uint32_t k = 0; k < request->op_count; k++) {
+            const struct whatif_op *op = &changed->ops[request->first_op + k];
+            if ((op->type != OP_DELAY && op->type != OP_NO_CPU) || !changed->is_one[op->of])
+                continue;
+            named = true;
+            if (op->kind != change->wait)
+                continue;
+            found = true;
+            shorten(changed, change, request, k);
+        }
     }
     if (found)
         return 0;
     return nothing(changed,
                    named ? "no request waited for that in a process named %s"
-                         : "no process named %s had a part in a request of this recording",
+                         : "no process named %s had a part in what requests waited for",
                    change->name);
 }
 
@@ -120,9 +156,12 @@ static int change_speed(struct whatif_changed *changed, const struct whatif_chan
         found = true;
         op->time = scaled(op->time, 1 / change->amount);
     }
-    return found ? 0
-                 : nothing(changed, "no process named %s computed for a request of this recording",
-                           change->name);
+    return found
+               ? 0
+               : nothing(changed,
+                         "no process named %s computed in what requests waited for; --run predicts "
+                         "the elapsed time instead",
+                         change->name);
 }
 
 /* The median time of messages in flight that nothing held back; 0: there are none. */
@@ -193,7 +232,7 @@ static int change_connections(struct whatif_changed *changed, const struct whati
                 !changed->is_other[whatif_asked_next(model, request, k)])
                 continue;
             op->time = 0;
-            drop_call(changed, request->first_op + k);
+            drop_call(changed, request, k);
             found = true;
         }
     }
@@ -219,7 +258,7 @@ static void walk_to(struct walking *walking, const struct whatif_op *op)
     const struct whatif_changed *changed = walking->changed;
     bool back = changed->is_other[walking->last] && changed->is_one[op->of];
 
-    if (op->type == OP_ENTER || op->type == OP_LEAVE)
+    if (is_of_worker(op))
         return;
     walking->was_flight = walking->is_flight;
     walking->asks = op->kind == ELAPSED_IN_FLIGHT && changed->is_one[walking->last] &&
@@ -231,7 +270,7 @@ static void walk_to(struct walking *walking, const struct whatif_op *op)
 /* Whether the op is a message between the two, or its receiver's waiting for a CPU after it. */
 static bool is_of_trip(const struct walking *walking, const struct whatif_op *op)
 {
-    return op->type != OP_ENTER && op->type != OP_LEAVE &&
+    return !is_of_worker(op) &&
            (walking->is_flight || (op->type == OP_NO_CPU && walking->was_flight));
 }
 
@@ -244,7 +283,7 @@ static void drop_message(struct whatif_changed *changed, const struct whatif_req
 
     if (!changed->calls_go)
         return;
-    while (before > 0 && (ops[before - 1].type == OP_ENTER || ops[before - 1].type == OP_LEAVE))
+    while (before > 0 && is_of_worker(&ops[before - 1]))
         before--;
     if (before > 0 && ops[before - 1].type == OP_CPU)
         ops[before - 1].time = 0;
@@ -285,7 +324,8 @@ static int change_trips(struct whatif_changed *changed, const struct whatif_chan
         found = merge_trips(changed, &changed->model->requests[i], 1) || found;
     return found ? 0
                  : nothing_of_two(changed, change,
-                                  "no request had two questions of %s to %s, one after the other");
+                                  "no request had two questions of %s to %s, one after the other, "
+                                  "that were " IN_FLIGHT);
 }
 
 /* Of `amount` requests of a client, one after the other, only the first takes its way; the client computes for all. */
@@ -312,9 +352,10 @@ static int change_questions(struct whatif_changed *changed, const struct whatif_
     for (size_t i = 0; i < model->slot_count; i++)
         if (changed->is_one[model->slots[i].client])
             found = merge_requests(changed, &model->slots[i], (uint32_t)change->amount) || found;
-    return found
-               ? 0
-               : nothing_of_two(changed, change, "%s is not a client with several requests to %s");
+    return found ? 0
+                 : nothing_of_two(changed, change,
+                                  "%s is not a client with several requests to %s that "
+                                  "were " IN_FLIGHT);
 }
 
 /* ---- the way, and machines ---- */
@@ -331,14 +372,15 @@ static int change_delay(struct whatif_changed *changed, const struct whatif_chan
         for (uint32_t k = 0; k < request->op_count; k++) {
             struct whatif_op *op = &changed->ops[request->first_op + k];
             walk_to(&walking, op);
-            if (op->type == OP_ENTER || op->type == OP_LEAVE || !walking.is_flight)
+            if (is_of_worker(op) || !walking.is_flight)
                 continue;
             op->time = (uint64_t)change->amount;
             found = true;
         }
     }
     return found ? 0
-                 : nothing_of_two(changed, change, "no request had a message between %s and %s");
+                 : nothing_of_two(changed, change,
+                                  "no message of a request between %s and %s was " IN_FLIGHT);
 }
 
 /* All processes of the name get a machine of their own, which has as many CPUs. */
@@ -353,7 +395,7 @@ static int change_place(struct whatif_changed *changed, const struct whatif_chan
             found = true;
         }
     return found ? 0
-                 : nothing(changed, "no process named %s had a part in a request of this recording",
+                 : nothing(changed, "no process named %s had a part in what requests waited for",
                            change->name);
 }
 

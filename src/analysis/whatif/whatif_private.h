@@ -56,7 +56,8 @@ struct whatif_thread {
     bool
         in_turn; /* it received requests, one at a time: whatever it waits for is for one of them */
     bool works;  /* it did something for a request ... */
-    uint32_t requests; /* ... for so many */
+    uint32_t requests;   /* ... for so many ... */
+    uint64_t begin, end; /* ... between these times */
     bool
         is_brief; /* made for its request, as a program that a server starts is: no worker that others wait for */
     uint32_t pool;
@@ -125,7 +126,7 @@ struct whatif_changed {
     uint32_t *machines;      /* [party] */
     uint32_t placed;         /* machines that there are not in the recording */
     bool *is_one, *is_other; /* [party]: whether the change names it; the second name of two */
-    uint32_t pool;           /* REPLICAS: index + 1 of the first one that was changed ... */
+    uint32_t pool;           /* REPLICAS: index + 1 of the largest one that was changed ... */
     uint32_t pools;          /* ... of so many that are visited often */
     bool calls_go;           /* with a wait goes what was computed just before and after it */
     struct problem *problem;

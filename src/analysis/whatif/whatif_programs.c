@@ -85,19 +85,97 @@ static int find_brief(struct whatif_model *model)
     return 0;
 }
 
+/* A thread comes with its first request, or goes with its last one. */
+struct move {
+    uint64_t time;
+    uint32_t pool;
+    bool comes, lasts;
+};
+
+static int by_pool(const void *one, const void *other)
+{
+    const struct move *a = one, *b = other;
+
+    if (a->pool != b->pool)
+        return a->pool < b->pool ? -1 : 1;
+    if (a->time != b->time)
+        return a->time < b->time ? -1 : 1;
+    return (int)a->comes - (int)b->comes;
+}
+
+/* Threads: of all, and of those that had many requests. */
+struct counts {
+    int64_t all, lasting;
+};
+
+static void note_move(struct counts *now, const struct move *move, struct counts *most)
+{
+    int one = move->comes ? 1 : -1;
+
+    now->all += one;
+    now->lasting += move->lasts ? one : 0;
+    most->all = now->all > most->all ? now->all : most->all;
+    most->lasting = now->lasting > most->lasting ? now->lasting : most->lasting;
+}
+
+/* Workers that end after so many requests are replaced by others:
+ *
+ *      first     =========o                      at most two at a time: two workers
+ *      second    ============o
+ *      third               =========o
+ *
+ * Where all that had many requests were there at the same time, none was replaced; one with few was there before and after
+ * these, too. */
+static void count_workers(struct whatif_model *model, const struct move *moves, size_t move_count)
+{
+    for (size_t i = 0, end; i < move_count; i = end) {
+        struct counts now = {0, 0}, most = {0, 0}, sum = {0, 0};
+        for (end = i; end < move_count && moves[end].pool == moves[i].pool; end++) {
+            note_move(&now, &moves[end], &most);
+            sum.all += moves[end].comes;
+            sum.lasting += moves[end].comes && moves[end].lasts;
+        }
+        struct whatif_pool *pool = &model->pools[moves[i].pool];
+        pool->all = (uint32_t)sum.all;
+        pool->workers = (uint32_t)(most.lasting < sum.lasting ? most.all : sum.all);
+    }
+}
+
+#define MANY 10u /* requests of a worker */
+
+static int find_workers(struct whatif_model *model)
+{
+    struct move *moves = calloc(2 * model->thread_count + 1, sizeof(*moves));
+    size_t count = 0;
+
+    if (moves == NULL)
+        return -ENOMEM;
+    for (size_t i = 0; i < model->thread_count; i++) {
+        const struct whatif_thread *thread = &model->threads[i];
+        bool lasts = thread->requests >= MANY;
+        if (!thread->works || thread->is_brief)
+            continue;
+        moves[count++] = (struct move){thread->begin, thread->pool, true, lasts};
+        moves[count++] = (struct move){thread->end, thread->pool, false, lasts};
+    }
+    qsort(moves, count, sizeof(*moves), by_pool);
+    count_workers(model, moves, count);
+    free(moves);
+    return 0;
+}
+
 static int make_pools(struct whatif_model *model)
 {
     int result = assign_pools(model);
 
     if (result == 0)
         result = find_brief(model);
+    if (result == 0)
+        result = find_workers(model);
     for (size_t i = 0; i < model->thread_count && result == 0; i++) {
         const struct whatif_thread *thread = &model->threads[i];
-        if (!thread->works || thread->is_brief)
-            continue;
-        struct whatif_pool *pool = &model->pools[thread->pool];
-        pool->workers++;
-        pool->blocking = pool->blocking && !thread->is_loop;
+        if (thread->works && !thread->is_brief && thread->is_loop)
+            model->pools[thread->pool].blocking = false;
     }
     return result;
 }
@@ -165,6 +243,25 @@ static void add_time(struct programming *programming, const struct whatif_step *
     add_op(programming, op);
 }
 
+static bool is_for_lock(const struct whatif_step *step)
+{
+    return step->kind == ELAPSED_LOCK || step->kind == ELAPSED_FILE_LOCK ||
+           step->kind == ELAPSED_INTERPRETER;
+}
+
+/* Of a worker, which has the request in hand. */
+static void add_time_of_worker(struct programming *programming, const struct whatif_step *step)
+{
+    struct whatif_model *model = programming->model;
+    struct whatif_pool *pool = &model->pools[model->threads[step->thread - 1].pool];
+    uint64_t time = step->time - step->queued;
+
+    pool->time += time;
+    pool->computing += step->kind == ELAPSED_COMPUTES ? time : 0;
+    pool->locked += is_for_lock(step) ? time : 0;
+    add_time(programming, step);
+}
+
 static void add_queue(struct programming *programming, const struct whatif_step *step)
 {
     end_loop(programming, 0);
@@ -183,7 +280,7 @@ static void add_loop_step(struct programming *programming, const struct whatif_s
         enter(programming, step->thread);
         programming->loop = step->thread;
     }
-    add_time(programming, step);
+    add_time_of_worker(programming, step);
 }
 
 static void add_own_step(struct programming *programming, const struct whatif_step *step,
@@ -194,7 +291,7 @@ static void add_own_step(struct programming *programming, const struct whatif_st
     end_loop(programming, 0);
     if (extent->first == number)
         enter(programming, step->thread);
-    add_time(programming, step);
+    add_time_of_worker(programming, step);
     if (extent->last == number)
         leave(programming, step->thread, step->rest);
 }

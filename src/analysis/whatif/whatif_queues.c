@@ -281,7 +281,11 @@ static int find_all_loops(struct whatif_model *model, struct whatif_extent *exte
     if (result == 0)
         find_loops(model, &spans);
     for (size_t i = 0; i < spans.count; i++) {
-        struct whatif_thread *thread = &model->threads[spans.at[i].thread];
+        const struct span *span = &spans.at[i];
+        struct whatif_thread *thread = &model->threads[span->thread];
+        if (!thread->works || span->begin < thread->begin)
+            thread->begin = span->begin;
+        thread->end = span->end > thread->end ? span->end : thread->end;
         thread->works = true;
         thread->requests++;
     }

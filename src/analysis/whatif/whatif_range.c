@@ -208,7 +208,9 @@ int whatif_find_range(struct whatif_asking *asking, const struct whatif_change *
         result = try_other(asking, changes, count, how, answer, WHY_QUEUES, problem);
     include_warm(asking, changes, count, answer);
     widen(answer, &spread, tail_low, tail_high);
-    answer->is_range = whatif_is_range(answer->low.per_second, answer->high.per_second) ||
-                       whatif_is_range((double)answer->low.median, (double)answer->high.median);
+    answer->is_range =
+        whatif_is_range(answer->then.per_second, answer->low.per_second, answer->high.per_second) ||
+        whatif_is_range((double)answer->then.median, (double)answer->low.median,
+                        (double)answer->high.median);
     return result;
 }

@@ -102,6 +102,14 @@ void whatif_run_free(struct whatif_run *run)
 
 /* ---- the account of the path ---- */
 
+static bool is_held(const struct whatif_run *run, uint32_t from, uint32_t to, double time)
+{
+    const struct parallelism_process *processes = run->parallelism->processes;
+
+    return time >= HELD_LEAST && time <= HELD_MOST &&
+           processes[from].machine == processes[to].machine;
+}
+
 static void take_part(void *context, uint32_t process, enum run_what what, unsigned kind,
                       double time)
 {
@@ -128,6 +136,8 @@ static void take_part(void *context, uint32_t process, enum run_what what, unsig
             (struct whatif_run_part){.name = name, .kind = (enum elapsed_kind)is};
     }
     run->parts[found].time += time;
+    if (what == RUN_IN_FLIGHT && is_held(run, kind, process, time))
+        run->held += time;
 }
 
 static void forget_parts(struct whatif_run *run)
@@ -135,6 +145,7 @@ static void forget_parts(struct whatif_run *run)
     lookup_done(&run->of_part);
     run->of_part = (struct lookup){0};
     run->part_count = 0;
+    run->held = 0;
 }
 
 static struct whatif_part largest_part(const struct whatif_run *run)
@@ -167,14 +178,6 @@ static bool is_between(const struct whatif_change *change, const struct applied 
            (is_named(run, wait->from, change->to) && is_named(run, wait->process, change->name));
 }
 
-static bool is_held(const struct whatif_run *run, const struct run_wait *wait)
-{
-    const struct parallelism_process *processes = run->parallelism->processes;
-
-    return wait->time >= HELD_LEAST && wait->time <= HELD_MOST &&
-           processes[wait->from].machine == processes[wait->process].machine;
-}
-
 /* Whether this change is about this wait. Then *time is what it takes. */
 static bool change_wait(const struct applied *applied, const struct whatif_change *change,
                         const struct run_wait *wait, double *time)
@@ -194,7 +197,7 @@ static bool change_wait(const struct applied *applied, const struct whatif_chang
         *time = change->amount;
         return true;
     case WHATIF_NO_HOLDBACK:
-        if (!is_message || !is_held(applied->run, wait))
+        if (!is_message || !is_held(applied->run, wait->from, wait->process, (double)wait->time))
             return false;
         *time = 0;
         return true;
@@ -363,9 +366,11 @@ static int simulate(struct applied *applied, struct whatif_time *ret_time, struc
 
 /* ---- asking ---- */
 
-bool whatif_is_range(double low, double high)
+#define TENTH 0.1
+
+bool whatif_is_range(double then, double low, double high)
 {
-    return high - low > 0.1 * (high + low);
+    return low < (1 - TENTH) * then || high > (1 + TENTH) * then;
 }
 
 #define HALVINGS   7

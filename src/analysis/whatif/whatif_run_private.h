@@ -27,6 +27,7 @@ struct whatif_run {
     uint32_t *machines;
     struct whatif_run_part *parts; /* of the path of the latest simulation */
     size_t part_count, part_room;
+    double held; /* ns of that path, in flight for as long as messages that are held back */
     struct lookup of_part;
     bool failed; /* no memory for a part */
 };

@@ -8,9 +8,9 @@
 #define SMALL        0.01
 #define NEXT_TO_NONE 0.001 /* of the path: not tried */
 
-/* Whether a part of the path is something to change. */
+/* Whether a part of the path is something to change. `held`: of the path, in messages that may be held back. */
 static bool change_for(const struct whatif_run *run, const struct whatif_run_part *part,
-                       struct whatif_change *ret_change, double *ret_time)
+                       double held, struct whatif_change *ret_change, double *ret_time)
 {
     const char *name = run->parties[part->name].asked;
 
@@ -21,12 +21,12 @@ static bool change_for(const struct whatif_run *run, const struct whatif_run_par
     if (part->kind == ELAPSED_COMPUTES) {
         ret_change->kind = WHATIF_SPEED;
         ret_change->amount = 2;
-        *ret_time /= 2;
     } else if (part->kind == ELAPSED_NO_CPU) {
         ret_change->kind = WHATIF_PLACE;
     } else if (part->kind == ELAPSED_IN_FLIGHT) {
-        ret_change->kind = WHATIF_NO_HOLDBACK;
+        ret_change->kind = WHATIF_NO_HOLDBACK; /* of all names at once */
         ret_change->name = NULL;
+        *ret_time = held;
     } else {
         ret_change->kind = WHATIF_WAIT;
         return whatif_is_own_wait(part->kind);
@@ -59,7 +59,8 @@ struct run_search {
     struct whatif_run_found *found;
     size_t most;
     uint64_t steps, steps_most;
-    bool held_tried;      /* for messages to all programs at once */
+    double held;          /* ns of the path, in messages that may be held back ... */
+    bool held_tried;      /* ... to all programs at once */
     struct lookup of_pid; /* -> process */
 };
 
@@ -135,7 +136,7 @@ static int try_part(struct run_search *search, const struct whatif_run_part *par
     double time;
     int result = 0;
 
-    if (!change_for(search->run, part, &change, &time) ||
+    if (!change_for(search->run, part, search->held, &change, &time) ||
         time < NEXT_TO_NONE * search->found->now.base.time)
         return 0;
     if (change.kind != WHATIF_NO_HOLDBACK || !search->held_tried)
@@ -168,7 +169,7 @@ int whatif_run_search(struct whatif_run *run, size_t most, uint64_t steps_most,
         parts[i] = run->parts[i];
     qsort(parts, count, sizeof(*parts), by_time);
     struct run_search search = {
-        .run = run, .found = ret_found, .most = most, .steps_most = steps_most};
+        .run = run, .found = ret_found, .most = most, .steps_most = steps_most, .held = run->held};
     result = find_processes(&search);
     for (size_t i = 0; i < count && result >= 0; i++)
         result = try_part(&search, &parts[i]);

@@ -4,7 +4,7 @@
  *
  *      ops          CPU db 3 ms | disk db 8 ms | queued at php 60 ms | in flight to db (second question of php)
  *      candidates   --speed db=2  --wait db,disk=0  --replicas php=...      --merge php>db
- *      concern      1.5 ms        8 ms              60 ms                   what the ways take
+ *      concern      3 ms          8 ms              60 ms                   what the ways take
  */
 #include "analysis/whatif/whatif_private.h"
 #include "base/covered.h"
@@ -175,8 +175,7 @@ static void take_op(struct searching *searching, const struct whatif_request *re
         concern(searching,
                 (struct candidate){.kind = WHATIF_REPLICAS, .one = name, .time = op->time});
     else if (op->type == OP_CPU)
-        concern(searching,
-                (struct candidate){.kind = WHATIF_SPEED, .one = name, .time = op->time / 2});
+        concern(searching, (struct candidate){.kind = WHATIF_SPEED, .one = name, .time = op->time});
     else if (op->type == OP_NO_CPU)
         concern(searching,
                 (struct candidate){
@@ -251,6 +250,15 @@ static int try_one(struct whatif_asking *asking, struct whatif_trial *trial)
     return result == -EINVAL ? 1 : result;
 }
 
+#define LOCKED_LITTLE 0.1  /* of what they compute ... */
+#define LOCKED_NEVER  0.01 /* ... and of all their time */
+
+bool whatif_shares_lock(const struct whatif_pool *pool)
+{
+    return (double)pool->locked > LOCKED_LITTLE * (double)pool->computing &&
+           (double)pool->locked > LOCKED_NEVER * (double)pool->time;
+}
+
 /* The largest pool of this name. */
 static void find_workers(const struct whatif_model *model, struct whatif_trial *trial)
 {
@@ -261,6 +269,7 @@ static void find_workers(const struct whatif_model *model, struct whatif_trial *
             continue;
         trial->from = pool->workers;
         trial->in_turn = pool->blocking;
+        trial->share_lock = whatif_shares_lock(pool);
     }
 }
 

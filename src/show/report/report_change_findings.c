@@ -22,6 +22,7 @@ void report_say_change(const struct report *report, const struct finding *findin
     const struct whatif_trial *trial = finding->change.trial;
     const struct whatif_answer *answer = &trial->answer;
     char change[CHANGE_SIZE], option[CHANGE_SIZE], of[COUNTED_SIZE + 20] = "", off[UNIT_SIZE];
+    char rates[2 * UNIT_SIZE + 40] = "";
     char count[COUNTED_SIZE], now[UNIT_SIZE], then[UNIT_SIZE], rate[UNIT_SIZE],
         rate_then[UNIT_SIZE];
 
@@ -39,9 +40,11 @@ void report_say_change(const struct report *report, const struct finding *findin
         show_counted(answer->recorded.requests, "request", count);
         snprintf(of, sizeof(of), " of the first %s", count);
     }
+    if (answer->recorded.per_second > 0) /* a single request has no rate */
+        snprintf(rates, sizeof(rates), ", with %s requests/s instead of %s", rate_then, rate);
     report_say(content, "Prediction",
-               "%s, the median latency%s would be %s instead of %s, with %s requests/s instead "
-               "of %s (dpm whatif %s%s%s; without a change the model is %s%% off).",
-               change, of, then, now, rate_then, rate, option, report->traces == NULL ? "" : " ",
+               "%s, the median latency%s would be %s instead of %s%s (dpm whatif %s%s%s; without a "
+               "change the model is %s%% off).",
+               change, of, then, now, rates, option, report->traces == NULL ? "" : " ",
                report->traces == NULL ? "" : report->traces, off);
 }

@@ -16,8 +16,8 @@ void whatif_share_text(double part, char text[UNIT_SIZE]);
 /* How a sentence begins: "With 20 workers of php-fpm instead of 5". */
 void whatif_change_text(const struct whatif_trial *trial, char text[CHANGE_SIZE]);
 
-/* ": requests are few, or vary; ...": bits of enum whatif_why. */
-void whatif_why_text(unsigned why, FILE *file);
+/* ": requests are few, or vary; ...": bits of enum whatif_why. `of_run`: about an elapsed time. */
+void whatif_why_text(unsigned why, bool of_run, FILE *file);
 
 /* "-75%", "x4.00": what is more than doubled is a factor. */
 void whatif_factor_text(double from, double to, char text[UNIT_SIZE]);

@@ -54,24 +54,41 @@ static void print_most(const char *when, const struct whatif_part *most, double 
 
 #define OFF_MUCH 0.1
 
+static bool is_range(const struct whatif_run_answer *answer)
+{
+    return whatif_is_range(answer->then.time, answer->low, answer->high);
+}
+
 static void print_range(const struct whatif_run_answer *answer, FILE *file)
 {
     char low[UNIT_SIZE], high[UNIT_SIZE], collects[UNIT_SIZE];
 
-    if (whatif_is_range(answer->low, answer->high)) {
+    if (is_range(answer)) {
         time_text(answer->low, low);
         time_text(answer->high, high);
         fprintf(file, "It may be between %s and %s", low, high);
-        whatif_why_text(answer->why, file);
+        whatif_why_text(answer->why, true, file);
         fputs(".\n\n", file);
     }
     if (answer->collects > 0) {
         time_text(answer->collects, collects);
         fprintf(file,
-                "Collecting so many bytes takes up to %s at the recorded rate; the first of them "
-                "waits as long.\n\n",
+                "Collecting so many bytes takes %s on average at the recorded rate, longer where "
+                "fewer bytes come; the first of them waits as long.\n\n",
                 collects);
     }
+}
+
+#define CALLS_LITTLE 0.01
+
+/* Whether calls that end with their waits may save more, and the range does not say it. With larger messages, fewer calls are
+ * part of the prediction. */
+static bool hides_calls(const struct whatif_run_answer *answer)
+{
+    bool said = is_range(answer) && (answer->why >> WHY_CALLS & 1) != 0;
+
+    return answer->at_best > 0 && answer->collects == 0 && !said &&
+           answer->at_best < (1 - CALLS_LITTLE) * answer->then.time;
 }
 
 static void print_trust(const struct whatif_run_answer *answer, uint32_t cpus, FILE *file)
@@ -81,6 +98,9 @@ static void print_trust(const struct whatif_run_answer *answer, uint32_t cpus, F
     whatif_share_text(answer->off, off);
     fprintf(file, "Without a change the model is %s%% off what was recorded%s.", off,
             answer->off > OFF_MUCH ? ": do not rely on it" : "");
+    if (hides_calls(answer))
+        fputs(" The CPU time of these calls is not known, and stays: the gain may be larger.",
+              file);
     fputs(" The model assumes that events keep their order, that what is not changed takes as "
           "long as it did, and ",
           file);
@@ -186,7 +206,7 @@ static json_t *time_json(const struct whatif_time *time, double path)
 
 static int print_json(const struct whatif_run_answer *answer, uint32_t cpus, FILE *file)
 {
-    bool is_range = whatif_is_range(answer->low, answer->high);
+    bool has_range = is_range(answer);
     double path = answer->then.time * answer->base.time / answer->recorded;
 
     return json_print(
@@ -195,8 +215,8 @@ static int print_json(const struct whatif_run_answer *answer, uint32_t cpus, FIL
                   time_json(&answer->base, answer->base.time), "then",
                   time_json(&answer->then, path), "at_best",
                   answer->at_best > 0 ? elapsed_json(answer->at_best) : json_null(), "low",
-                  is_range ? elapsed_json(answer->low) : json_null(), "high",
-                  is_range ? elapsed_json(answer->high) : json_null(), "off", answer->off, "cpus",
+                  has_range ? elapsed_json(answer->low) : json_null(), "high",
+                  has_range ? elapsed_json(answer->high) : json_null(), "off", answer->off, "cpus",
                   cpus == 0 ? json_null() : json_count(cpus), "collects_ns",
                   answer->collects > 0 ? json_count((uint64_t)answer->collects) : json_null()),
         JSON_INDENT(1) | JSON_ENCODE_ANY, file);

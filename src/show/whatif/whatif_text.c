@@ -16,6 +16,12 @@ static const struct table_column columns[] = {
     {"THEN", true, 0, false}, {"CHANGE", true, 0, false},
 };
 
+/* A single request has none. */
+static bool has_rate(const struct whatif_figures *figures)
+{
+    return figures->per_second > 0;
+}
+
 static int add_rate(struct table *table, const struct whatif_answer *answer)
 {
     char cells[4][UNIT_SIZE];
@@ -45,7 +51,7 @@ static int print_table(const struct whatif_answer *answer, FILE *file)
     struct table table;
     int result = table_init(&table, file, columns, ARRAY_SIZE(columns));
 
-    if (result == 0)
+    if (result == 0 && has_rate(&answer->recorded))
         result = add_rate(&table, answer);
     if (result == 0)
         result = add_latency(&table, "latency P50", answer->recorded.median, answer->base.median,
@@ -88,6 +94,11 @@ static void print_busiest(const struct whatif_model *model, const struct whatif_
     fputs(".", file);
 }
 
+static void print_lock(const char *name, FILE *file)
+{
+    fprintf(file, "Workers of %s wait for locks: more of them may only wait longer. ", name);
+}
+
 static void print_pools(const struct whatif_model *model, const struct whatif_answer *answer,
                         FILE *file)
 {
@@ -99,9 +110,27 @@ static void print_pools(const struct whatif_model *model, const struct whatif_an
         return;
     const struct whatif_pool *pool = &pools[answer->pool - 1];
     pool_text(model, answer->pool, name);
-    fprintf(file, "%s has %u worker%s in the recording%s. ", name, pool->workers,
-            pool->workers == 1 ? "" : "s",
-            pool->blocking ? "" : ", each of which had several requests at a time");
+    fprintf(file, "%u worker%s of %s had requests in the recording%s", pool->all,
+            pool->all == 1 ? "" : "s", name, pool->blocking ? "" : ", several at a time");
+    if (pool->all > pool->workers)
+        fprintf(file, ", at most %u of them at the same time", pool->workers);
+    fputs(". ", file);
+    if (whatif_shares_lock(pool))
+        print_lock(name, file);
+}
+
+/* For each program of which more workers are among the changes shown. */
+static void print_locks(const struct whatif_found *found, FILE *file)
+{
+    char name[PROCESS_NAME_SIZE];
+
+    for (size_t i = 0; i < found->count; i++) {
+        const struct whatif_trial *trial = &found->trials[i];
+        if (trial->change.kind != WHATIF_REPLICAS || !trial->share_lock)
+            continue;
+        show_text(trial->change.name, PROCESS_NAME_SIZE - 1, name);
+        print_lock(name, file);
+    }
 }
 
 #define OFF_MUCH    0.1
@@ -126,25 +155,34 @@ static void print_range(const struct whatif_answer *answer, FILE *file)
     show_frequency(answer->high.per_second, rates[1]);
     show_duration(answer->low.median, medians[0]);
     show_duration(answer->high.median, medians[1]);
-    fprintf(file, "It may be between %s and %s requests/s, P50 ", rates[0], rates[1]);
+    if (has_rate(&answer->low))
+        fprintf(file, "It may be between %s and %s requests/s, P50 ", rates[0], rates[1]);
+    else
+        fputs("The latency may be ", file);
     if (answer->low.median == 0) /* if all of it was the CPU time of calls: nothing bounds it */
         fprintf(file, "at most %s", medians[1]);
     else
         fprintf(file, "between %s and %s", medians[0], medians[1]);
-    whatif_why_text(answer->why, file);
+    whatif_why_text(answer->why, false, file);
     fputs(".\n\n", file);
 }
 
-/* What stays in the model, and may go; unless the range has said so. */
-static void print_all_kept(const struct whatif_answer *answer, FILE *file)
+/* What stays in the model, and may go; unless the range has said so. `more_workers`: are, or may be, among the changes. */
+static void print_all_kept(const struct whatif_answer *answer, bool more_workers, FILE *file)
 {
     unsigned said = answer->is_range ? answer->why : 0;
 
     if ((said >> WHY_NO_CPU & 1) == 0)
         print_kept(answer->no_cpu,
-                   "requests' latency without a CPU, because of other programs or a limit, stays: "
-                   "the gain may be larger.",
+                   more_workers ? "requests' latency without a CPU, because of other programs, "
+                                  "stays: the gain may be larger."
+                                : "requests' latency without a CPU, because of other programs or "
+                                  "a limit, stays: the gain may be larger.",
                    file);
+    if (more_workers && answer->lacked >= KEPT_LITTLE)
+        fputs(" If a CPU limit caused time without a CPU, that grows with more workers: they gain "
+              "less, or nothing.",
+              file);
     if ((said >> WHY_QUEUES & 1) == 0)
         print_kept(answer->kept,
                    "the time in queues that no recorded request explains stays: the gain may be "
@@ -155,14 +193,15 @@ static void print_all_kept(const struct whatif_answer *answer, FILE *file)
               file);
 }
 
-static void print_trust(const struct whatif_answer *answer, uint32_t cpus, FILE *file)
+static void print_trust(const struct whatif_answer *answer, bool more_workers, uint32_t cpus,
+                        FILE *file)
 {
     char off[UNIT_SIZE], count[UNIT_SIZE];
 
     whatif_share_text(answer->off, off);
     fprintf(file, "Without a change the model is %s%% off what was recorded%s.", off,
             answer->off > OFF_MUCH ? ": do not rely on it" : "");
-    print_all_kept(answer, file);
+    print_all_kept(answer, more_workers, file);
     fputs(" The model assumes that clients ask again as soon as they did, that what is not changed "
           "takes "
           "as long as it did, and ",
@@ -208,7 +247,7 @@ static int print_text(const struct whatif_model *model, const struct whatif_answ
     print_busiest(model, &answer->base, "As recorded", into);
     print_busiest(model, &answer->then, " Then", into);
     fputs("\n\n", into);
-    print_trust(answer, cpus, into);
+    print_trust(answer, answer->pool != 0, cpus, into);
     folding_end(&folding);
     return result;
 }
@@ -225,7 +264,10 @@ static int add_trial(struct table *table, const struct whatif_trial *trial)
     const struct whatif_figures *then = &trial->answer.then;
     char cells[4][UNIT_SIZE], option[CHANGE_SIZE];
 
-    show_frequency(then->per_second, cells[0]);
+    if (has_rate(then))
+        show_frequency(then->per_second, cells[0]);
+    else
+        snprintf(cells[0], UNIT_SIZE, "-");
     show_duration(then->median, cells[1]);
     show_duration(then->p99, cells[2]);
     whatif_share_text(trial->concerns, cells[3]);
@@ -247,18 +289,28 @@ static int print_trials(const struct whatif_found *found, FILE *file)
     return result;
 }
 
+static bool has_more_workers(const struct whatif_found *found)
+{
+    for (size_t i = 0; i < found->count; i++)
+        if (found->trials[i].change.kind == WHATIF_REPLICAS)
+            return true;
+    return false;
+}
+
 static int print_found(const struct whatif_model *model, const struct whatif_found *found,
                        uint32_t cpus, FILE *file)
 {
     const struct whatif_figures *now = &found->now.recorded;
     char count[COUNTED_SIZE], median[UNIT_SIZE], p99[UNIT_SIZE], rate[UNIT_SIZE];
+    bool is_known = has_rate(now);
     struct folding folding;
 
     show_counted(now->requests, "request", count);
     show_duration(now->median, median);
     show_duration(now->p99, p99);
     show_frequency(now->per_second, rate);
-    fprintf(file, "%s, %s a second, latency P50 %s, P99 %s\n\n", count, rate, median, p99);
+    fprintf(file, "%s, %s%slatency P50 %s, P99 %s\n\n", count, is_known ? rate : "",
+            is_known ? " a second, " : "", median, p99);
     int result = print_trials(found, file);
     fputs("\n", file);
     FILE *into = folding_begin(&folding, file);
@@ -271,9 +323,10 @@ static int print_found(const struct whatif_model *model, const struct whatif_fou
         show_count(found->left, count);
         fprintf(into, "%s more that concern less are not tried. ", count);
     }
+    print_locks(found, into);
     print_busiest(model, &found->now.base, "As recorded", into);
     fputs("\n\n", into);
-    print_trust(&found->now, cpus, into);
+    print_trust(&found->now, has_more_workers(found), cpus, into);
     folding_end(&folding);
     return result;
 }
@@ -286,12 +339,17 @@ static json_t *latency_json(uint64_t latency)
     return latency == 0 ? json_null() : json_count(latency);
 }
 
+static json_t *rate_json(const struct whatif_figures *figures)
+{
+    return has_rate(figures) ? json_real(figures->per_second) : json_null();
+}
+
 static json_t *figures_json(const struct whatif_model *model, const struct whatif_figures *figures,
                             bool is_simulated)
 {
     char name[PROCESS_NAME_SIZE] = "";
     json_t *object =
-        json_pack("{s:f,s:o,s:o}", "requests_per_second", figures->per_second, "latency_p50_ns",
+        json_pack("{s:o,s:o,s:o}", "requests_per_second", rate_json(figures), "latency_p50_ns",
                   latency_json(figures->median), "latency_p99_ns", latency_json(figures->p99));
 
     if (!is_simulated || object == NULL)
@@ -369,8 +427,8 @@ static json_t *trial_json(const void *context, size_t index)
     char option[CHANGE_SIZE];
 
     whatif_option_text(&trial->change, option);
-    return json_pack("{s:s,s:f,s:f,s:o,s:o}", "change", option, "concerns", trial->concerns,
-                     "requests_per_second", trial->answer.then.per_second, "latency_p50_ns",
+    return json_pack("{s:s,s:f,s:o,s:o,s:o}", "change", option, "concerns", trial->concerns,
+                     "requests_per_second", rate_json(&trial->answer.then), "latency_p50_ns",
                      json_count(trial->answer.then.median), "latency_p99_ns",
                      json_count(trial->answer.then.p99));
 }

@@ -12,7 +12,7 @@ void whatif_share_text(double part, char text[UNIT_SIZE])
     show_percent((uint64_t)((part < MOST ? part : MOST) * 1e6), 1000000, text);
 }
 
-void whatif_why_text(unsigned why, FILE *file)
+void whatif_why_text(unsigned why, bool of_run, FILE *file)
 {
     static const char *const reasons[WHY_COUNT] = {
         [WHY_REQUESTS] = "requests are few, or vary",
@@ -28,7 +28,8 @@ void whatif_why_text(unsigned why, FILE *file)
     for (unsigned i = 0; i < WHY_COUNT; i++) {
         if ((why >> i & 1) == 0)
             continue;
-        fprintf(file, "%s%s", before, reasons[i]);
+        fprintf(file, "%s%s", before,
+                of_run && i == WHY_NO_CPU ? "time without a CPU may stay as it is" : reasons[i]);
         before = "; ";
     }
 }
