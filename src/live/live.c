@@ -190,15 +190,18 @@ int live_choose(struct live *live, const struct live_choice *choice)
 
 /* ---- making one ---- */
 
-/* ns since a record came here. Also a recorder with nothing to record writes now and then. */
-static uint64_t since_arrival(struct live_origin *origin)
+/* How long ago a record came here. Also a recorder with nothing to record writes now and then. */
+static void look_at_arrivals(struct live *live)
 {
     uint64_t now = clock_now(CLOCK_MONOTONIC);
 
-    if (origin->latest != origin->looked)
-        origin->arrived = now;
-    origin->looked = origin->latest;
-    return now - origin->arrived;
+    for (uint32_t i = 0; i < live->waits.origin_count; i++) {
+        struct live_origin *origin = &live->waits.origins[i];
+        if (origin->latest != origin->looked)
+            origin->arrived = now;
+        origin->looked = origin->latest;
+        origin->ago = now - origin->arrived;
+    }
 }
 
 static uint64_t since(uint64_t now, uint64_t before)
@@ -246,17 +249,35 @@ static int describe_machines(struct live *live, uint32_t origins, uint64_t time,
             !live->waits.origins[i].seen)
             continue;
         const struct source_state *state = history_state(live->history, i);
-        struct live_origin *origin = &live->waits.origins[i];
+        const struct live_origin *origin = &live->waits.origins[i];
         uint64_t latest = live_common_time(live, i, origin->latest);
-        uint64_t arrived = since_arrival(origin);
-        uint64_t ago = time == 0 ? arrived : time > latest ? time - latest : 0;
+        uint64_t ago = time == 0 ? origin->ago : time > latest ? time - latest : 0;
         struct live_machine *machine = &snapshot->machines[index];
         if (ago < machine->last)
             machine->last = ago;
-        machine->ended = machine->ended && state->complete;
+        machine->ended = machine->ended && origin->ended;
         machine->complete = machine->complete && source_is_whole(state);
     }
     return 0;
+}
+
+/* Of all recordings that go on, once each of them has said it; of all that have, when none goes on any more. */
+static uint64_t rate_of_recordings(const struct live *live, bool last)
+{
+    const struct live_waits *waits = &live->waits;
+    uint64_t sum = 0;
+    bool is_known = false;
+
+    for (uint32_t i = 0; i < waits->origin_count; i++) {
+        const struct live_origin *origin = &waits->origins[i];
+        if (!origin->seen || (origin->ended && !last))
+            continue;
+        if (!origin->has_rate && !origin->ended)
+            return NOT_KNOWN;
+        sum += origin->has_rate ? origin->rate : 0;
+        is_known = is_known || origin->has_rate;
+    }
+    return is_known ? sum : NOT_KNOWN;
 }
 
 /* Without what it took to load the meter, before anything was recorded. */
@@ -293,12 +314,14 @@ static void describe_whole(struct live *live, uint64_t time, struct live_snapsho
     snapshot->own = now->matching.own_cost;
     snapshot->own_new =
         since(running_cost(&snapshot->own), before == NULL ? 0 : running_cost(&before->own));
+    snapshot->own_rate = rate_of_recordings(live, snapshot->last);
     snapshot->reader = clock_now(CLOCK_PROCESS_CPUTIME_ID);
     snapshot->reader_new = snapshot->reader - (before == NULL ? live->reader : before->reader);
-    if (snapshot->length < LENGTH_LEAST && snapshot->real > LENGTH_LEAST && before != NULL &&
-        !snapshot->last)
-        snapshot->length =
-            snapshot->real; /* nothing has come: rates are 0; or the time was put right */
+    /* nothing has come, or the time was put right */
+    snapshot->stands = snapshot->length < LENGTH_LEAST && snapshot->real > LENGTH_LEAST &&
+                       before != NULL && !snapshot->last;
+    if (snapshot->stands)
+        snapshot->length = snapshot->real;
     snapshot->decisions = now->decision_count;
     snapshot->new_decisions = since(snapshot->decisions, before == NULL ? 0 : before->decisions);
     if (now->decision_count > 0)
@@ -306,6 +329,35 @@ static void describe_whole(struct live *live, uint64_t time, struct live_snapsho
     snapshot->communication = now;
     live->taken_at = real;
     live->taken_records = live->records;
+}
+
+#define LITTLE 0.1 /* of a CPU: the kernel, and DPM itself, use some, too */
+
+/* Whether processes of a machine have used CPU time of which no record says so yet: then its CPUs worked for longer than rows
+ * say. It says what its CPUs did once a second, which may be several intervals. */
+static void compare_cpu(struct live *live, struct live_snapshot *snapshot)
+{
+    const struct live_snapshot *before = live->kept_count == 0 ? NULL : live->kept[0];
+    const struct live_all *rows = &live->all[LIVE_MACHINES];
+
+    for (size_t i = 0; i < rows->count; i++)
+        if (rows->at[i].machine < snapshot->machine_count)
+            snapshot->machines[rows->at[i].machine].shown +=
+                live_row_value(&rows->at[i], LIVE_CPU, false);
+    for (size_t i = 0; i < snapshot->machine_count; i++) {
+        struct live_machine *machine = &snapshot->machines[i];
+        const struct live_machine *was =
+            before != NULL && i < before->machine_count ? &before->machines[i] : NULL;
+        machine->hides_cpu = was == NULL || was->hides_cpu;
+        machine->shown_in = snapshot->stands ? 0 : snapshot->length;
+        if (was != NULL && was->elapsed == 0) {
+            machine->shown += was->shown;
+            machine->shown_in += was->shown_in;
+        }
+        if (machine->elapsed > 0 && machine->cpu != NOT_KNOWN && machine->shown_in > 0)
+            machine->hides_cpu = (double)machine->cpu / (double)machine->elapsed >=
+                                 (double)machine->shown / (double)machine->shown_in + LITTLE;
+    }
 }
 
 /* The oldest ones go. */
@@ -354,7 +406,8 @@ int live_take(struct live *live, uint32_t origins, uint64_t time, bool last)
     if (time < live->latest)
         time = live->latest;
     shift(live, now);
-    live_waits_look(live, time);
+    look_at_arrivals(live);
+    live_waits_look(live, time, goes_on);
     result = live_rows_make(live);
     if (result == 0)
         result = choose_all(live, snapshot);
@@ -368,9 +421,16 @@ int live_take(struct live *live, uint32_t origins, uint64_t time, bool last)
     }
     snapshot->last = last;
     describe_whole(live, time, snapshot);
+    compare_cpu(live, snapshot);
     keep(live, snapshot);
     live_waits_next(live, time);
     return 0;
+}
+
+void live_end_origin(struct live *live, uint32_t origin)
+{
+    if (origin < live->waits.origin_count)
+        live->waits.origins[origin].ended = true;
 }
 
 const struct live_snapshot *live_snapshot(const struct live *live, size_t back)

@@ -156,6 +156,10 @@ struct live_machine {
     uint64_t cpus;    /* 0: not known */
     uint64_t cpu;     /* ns that all its CPUs worked in the interval; NOT_KNOWN ... */
     uint64_t elapsed; /* ... in so many ns; 0: not known */
+    /* CPU time that rows of its processes have, ns, and in how many ns: since it last said what its CPUs did */
+    uint64_t shown, shown_in;
+    /* its CPUs worked for longer than these rows say, when it last said what they did; or it never has */
+    bool hides_cpu;
 };
 
 struct live_snapshot {
@@ -169,10 +173,13 @@ struct live_snapshot {
     uint64_t not_known_yet;      /* events that wait for others */
     uint64_t lost, new_lost, late, dropped;
     struct own_cost own; /* of the recordings */
-    uint64_t own_new;    /* ns of CPU time, of the recordings, in this interval */
+    uint64_t own_new;    /* ns of CPU time of the recordings that became known in this interval */
+    uint64_t own_rate;   /* ns that they use in a second, as they said last; NOT_KNOWN: not yet */
     uint64_t reader,
         reader_new; /* ns of CPU time of this program, which may be the recording, too */
     uint64_t real;  /* ns that passed here since the snapshot before */
+    bool
+        stands; /* no record is later than before: shares of time are not known, `length` is `real` */
     uint64_t decisions, new_decisions;      /* of dpm steer: so far, and in this interval */
     struct communication_decision decision; /* the latest; its outcome is 0: there is none */
     struct live_rows tables[LIVE_TABLES];
@@ -208,9 +215,12 @@ void live_default_choice(struct live_choice *choice);
 /* Chooses the rows of the latest snapshot again, and those of all to come. Returns 0 or -ENOMEM. */
 int live_choose(struct live *live, const struct live_choice *choice);
 
-/* Makes a snapshot of all that was added. `origins`: so many sources. `time`: by the first origin's clock, ns; 0: that of the
- * latest event, in recordings that go on. `last`: the recordings have ended. Returns 0 or -ENOMEM. */
+/* Makes a snapshot of all that was added. `origins`: so many sources. `time`: up to which all was added, by the first origin's
+ * clock, ns; 0: that of the latest event, in recordings that go on. `last`: the recordings have ended. Returns 0 or -ENOMEM. */
 int live_take(struct live *live, uint32_t origins, uint64_t time, bool last);
+
+/* Nothing more comes of this origin, with or without an END. */
+void live_end_origin(struct live *live, uint32_t origin);
 
 /* The latest snapshot, and the ones before it: 1, 2 ...; NULL: it was not made, or is not kept. Valid until the next
  * live_take. */

@@ -65,6 +65,7 @@ void live_group_names(const struct live *live, enum live_table table, size_t ind
         name_of(live->now, process, LIVE_MACHINES, machine);
 }
 
+/* What is true of most of the time alone: else only the kind. */
 void live_choose_wait(struct live_row *group)
 {
     unsigned most = ELAPSED_UNKNOWN;
@@ -72,9 +73,30 @@ void live_choose_wait(struct live_row *group)
     for (unsigned kind = 0; kind < ELAPSED_KIND_COUNT; kind++)
         if (group->interval[LIVE_WAITS + kind] > group->interval[LIVE_WAITS + most])
             most = kind;
-    if (most != group->wait.kind)
+    uint64_t sum = group->interval[LIVE_WAITS + most];
+    if (most != group->wait.kind || group->wait.time <= sum / 2)
         group->wait = (struct live_wait){.kind = (enum elapsed_kind)most, .call = NO_SYSTEM_CALL};
-    group->wait.time = group->interval[LIVE_WAITS + most];
+    group->wait.time = sum;
+}
+
+static bool is_same_wait(const struct live_wait *one, const struct live_wait *other)
+{
+    return one->kind == other->kind && strcmp(one->what, other->what) == 0 &&
+           (one->what[0] != '\0' || one->call == other->call);
+}
+
+/* Adds up waits for the same thing; of different ones the longer stays. So `time` is never more than they waited for that. */
+static void add_wait(struct live_wait *sum, const struct live_wait *wait)
+{
+    uint64_t since = wait->since > sum->since ? wait->since : sum->since;
+    uint64_t time = sum->time + wait->time;
+
+    if (is_same_wait(sum, wait)) {
+        sum->since = since;
+        sum->time = time;
+    } else if (wait->time > sum->time) {
+        *sum = *wait;
+    }
 }
 
 static void add(struct live_row *group, const struct live_row *process)
@@ -82,8 +104,7 @@ static void add(struct live_row *group, const struct live_row *process)
     live_row_add(group, process);
     group->rows = 1;
     group->ended = group->ended && process->ended;
-    if (process->wait.time > group->wait.time)
-        group->wait = process->wait;
+    add_wait(&group->wait, &process->wait);
 }
 
 int live_groups_make(struct live *live)
@@ -96,8 +117,12 @@ int live_groups_make(struct live *live)
                 return -ENOMEM;
             add(row, &live->all[LIVE_PROCESSES].at[i]);
         }
-        for (size_t i = 0; i < all->count; i++)
-            live_choose_wait(&all->at[i]);
+        for (size_t i = 0; i < all->count; i++) {
+            struct live_row *row = &all->at[i];
+            live_choose_wait(row);
+            row->wait.is_silent = row->so_far[LIVE_THREADS] <= row->so_far[LIVE_LIVING] &&
+                                  row->interval[LIVE_SILENT] > row->wait.time;
+        }
     }
     return 0;
 }

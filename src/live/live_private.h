@@ -38,6 +38,7 @@ struct live_thread {
     uint64_t cpu;
     uint64_t no_cpu;  /* ns, by events within its wait */
     uint64_t counted; /* ns of its wait that snapshots have counted */
+    uint64_t untold;  /* ns that count as delays without a SCHEDULE, since the latest one */
     uint64_t limit;   /* ns, as any_limit() */
     struct live_about about;
 };
@@ -57,6 +58,7 @@ struct live_process {
     int64_t correction;                       /* of this interval */
     uint64_t
         cpu_earlier; /* ns of CPU time of which it became known in this interval, and which was used before */
+    bool answers;          /* it has answered a request of an unmonitored client */
     uint64_t waited_ended; /* ns that others waited for it */
     uint64_t waited_now;
     uint64_t now[ELAPSED_KIND_COUNT]; /* ns in this interval */
@@ -75,16 +77,26 @@ struct live_end {
     uint32_t process;        /* index + 1 of its process; 0: not known ... */
     uint32_t process_number; /* ... another process may have the index later */
     bool serves;             /* requests come there */
+    uint32_t answered;       /* requests of an unmonitored client that were answered ... */
+    uint32_t unanswered;     /* ... and those after which it sent another one, without an answer */
     uint64_t
         asked; /* when one came of an unmonitored client that is not answered yet; 0: none. Its clock */
 };
 
 struct live_origin {
     bool seen;
-    uint64_t latest;   /* its clock, ns */
-    uint64_t boundary; /* its clock: when the interval began */
-    uint64_t looked;   /* `latest`, at the latest snapshot at which that was new ... */
-    uint64_t arrived;  /* ... CLOCK_MONOTONIC */
+    bool ended;         /* END was read, or nothing more comes */
+    bool has_summaries; /* a recorder that lives writes them all the time */
+    bool has_delays;    /* SCHEDULEs come soon after the delay that they report */
+    bool has_rate;
+    uint64_t latest;    /* its clock, ns */
+    uint64_t boundary;  /* its clock: when the interval began */
+    uint64_t looked;    /* `latest`, at the latest snapshot at which that was new ... */
+    uint64_t arrived;   /* ... CLOCK_MONOTONIC ... */
+    uint64_t ago;       /* ... and how long ago that was, at this snapshot: ns */
+    uint64_t cost_time; /* its clock: of a COST, 0: there was none ... */
+    uint64_t cost_cpu;  /* ... and what it says, ns */
+    uint64_t rate;      /* ns of CPU time in a second, from the COST before that one to it */
 };
 
 struct live_waits {
@@ -140,8 +152,8 @@ struct live {
 
 int live_waits_add(struct live *live, const struct history_event *event);
 
-/* Counts the waits that go on, up to this time of the first origin's clock. */
-void live_waits_look(struct live *live, uint64_t time);
+/* Counts the waits that go on, up to this time of the first origin's clock. `goes_on`: the recordings do. */
+void live_waits_look(struct live *live, uint64_t time, bool goes_on);
 
 /* A new interval begins at that time. */
 void live_waits_next(struct live *live, uint64_t time);

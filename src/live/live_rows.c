@@ -98,21 +98,27 @@ static uint32_t first_of(const struct party *party)
     return party->count == 0 ? NO_PROCESS : party->processes[0];
 }
 
+/* Of several processes, by the first: others may come to use the end, too. An address is that of one connection until another
+ * one shares the row, which is the same row then: "10.0.0.7:41234", "10.0.0.7:*"; "socket#4711", "*". */
 static uint64_t hash_party(const struct communication *all, const struct party *party,
                            uint64_t hash)
 {
-    for (uint32_t i = 0; i < party->count; i++) {
-        uint64_t key = key_of_process(&all->processes[party->processes[i]]);
-        hash = hash_bytes(hash, &key, sizeof(key));
-    }
-    return party->count == 0 ? hash_text(hash, party->address) : hash_bytes(hash, "", 1);
+    if (party->count == 0)
+        return hash_text(hash, party->common);
+    uint64_t key = key_of_process(&all->processes[party->processes[0]]);
+    hash = hash_bytes(hash, &key, sizeof(key));
+    return hash_bytes(hash, "", 1);
 }
 
-/* The key of a process, as its row has it; of several, or of an address, one of their own. */
-static uint64_t key_of_party(const struct live *live, const struct party *party)
+/* The key of a process, as its row has it; of several, or of an address, one of their own. What writes into pipes, and what reads
+ * from them, are two peers, although all pipes have one address. */
+static uint64_t key_of_party(const struct live *live, const struct party *party, bool receives)
 {
+    bool is_pipe =
+        party->count == 0 && party->common != NULL && strcmp(party->common, "pipe:*") == 0;
+
     return party->count == 1 ? live->all[LIVE_PROCESSES].at[party->processes[0]].key
-                             : hash_party(live->now, party, 5) | 1;
+                             : hash_party(live->now, party, is_pipe && receives ? 6 : 5) | 1;
 }
 
 static void set_ends(const struct live *live, const struct party *from, const struct party *to,
@@ -122,8 +128,8 @@ static void set_ends(const struct live *live, const struct party *from, const st
     live_name_party(live->now, to, row->other);
     row->process[0] = first_of(from);
     row->process[1] = first_of(to);
-    row->ends[0] = key_of_party(live, from);
-    row->ends[1] = key_of_party(live, to);
+    row->ends[0] = key_of_party(live, from, false);
+    row->ends[1] = key_of_party(live, to, true);
 }
 
 /* ---- what is new ---- */
@@ -313,14 +319,16 @@ static int make_pair(struct live *live, uint32_t index)
 
 /* ---- connections ---- */
 
-/* The port of a client says nothing, and changes when connections share a row. */
+/* The port of a client says nothing, and changes when connections share a row; so do numbers of pipes and unnamed sockets. */
 static uint64_t key_of_path(const struct communication *all, const struct communication_path *path)
 {
+    bool is_numbered =
+        path->kind == PATH_PIPE || strncmp(path->remote, "socket#", strlen("socket#")) == 0;
     uint64_t key = hash_bytes(3, &path->kind, sizeof(path->kind));
 
     key = hash_party(all, &path->ends[0], key);
     key = hash_party(all, &path->ends[1], key);
-    return hash_text(key, path->remote) | 1;
+    return hash_text(key, is_numbered ? "*" : path->remote) | 1;
 }
 
 static int make_connection(struct live *live, uint32_t index)
@@ -334,7 +342,7 @@ static int make_connection(struct live *live, uint32_t index)
 
     if (row == NULL)
         return -ENOMEM;
-    row->rows = 1;
+    row->rows++;
     row->machine = NO_MACHINE;
     row->kind = (uint8_t)path->kind;
     set_ends(live, &path->ends[0], &path->ends[1], row);
@@ -354,6 +362,11 @@ static int make_connection(struct live *live, uint32_t index)
     row->so_far[LIVE_QUEUE] += path->queue.messages;
     row->so_far[LIVE_QUEUE_BYTES] += path->queue.bytes;
     row->so_far[LIVE_LIVING] += path->connections - path->ended;
+    if (row->rows > 1) { /* several have no quantiles together */
+        row->so_far[LIVE_MEDIAN] = row->so_far[LIVE_P99] = 0;
+        row->interval[LIVE_MEDIAN] = row->interval[LIVE_P99] = 0;
+        return 0;
+    }
     const struct live_row *before = find_before(live, LIVE_CONNECTIONS, row, &source);
     return subtract_times(&of[kind],
                           before == NULL ? NULL : &live->before->paths[source].times.of[kind], row);

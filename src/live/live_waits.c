@@ -373,6 +373,28 @@ static uint64_t end_sleep(struct live *live, struct live_thread *thread,
     return wait;
 }
 
+/* Delays of less than this together may have no SCHEDULE yet. */
+#define UNTOLD 1000000u /* ns */
+
+/* It was awake, used no CPU, and no record says why not. Nothing but SCHEDULE says how long it waited for a CPU: `no_cpu` ns. If
+ * records were lost, it may have slept. */
+static void count_awake(struct live_waits *waits, struct live_thread *thread, uint64_t end,
+                        uint64_t length, uint64_t no_cpu)
+{
+    bool is_bounded = waits->origins[thread->origin].has_delays &&
+                      recorded_always(&waits->recorded, EVENT_SCHEDULE);
+    uint64_t untold = no_cpu > 0 ? 0 : thread->untold;
+    uint64_t lacked = is_bounded ? least(length, no_cpu + UNTOLD - untold) : length;
+
+    if (is_bounded)
+        thread->untold = untold + (lacked > no_cpu ? lacked - no_cpu : 0);
+    count(waits, thread, ELAPSED_NO_CPU, end, lacked, 0);
+    if (lacked == length)
+        return;
+    count(waits, thread, ELAPSED_UNKNOWN, end - lacked, length - lacked, 0);
+    note_about(waits, thread, ELAPSED_UNKNOWN, &(struct live_about){.call = NO_SYSTEM_CALL});
+}
+
 static void end_block(struct live *live, struct live_thread *thread,
                       const struct history_event *event, uint64_t rest)
 {
@@ -386,11 +408,13 @@ static void end_block(struct live *live, struct live_thread *thread,
 
     count(&live->waits, thread, kind, time - no_cpu, whole - no_cpu, 0);
     count(&live->waits, thread, ELAPSED_NO_CPU, time, no_cpu, 0);
-    count(&live->waits, thread, ELAPSED_NO_CPU, time - whole, rest - whole, 0);
+    count_awake(&live->waits, thread, time - whole, rest - whole,
+                event->no_cpu.time - least(event->no_cpu.time, no_cpu));
     note_about(&live->waits, thread, kind, &about);
 }
 
-/* CPU time is known with the next event: some of it may be of before this interval. */
+/* CPU time is known with the next event: some of it may be of before this interval. `time`: when the last of it was used, at
+ * the latest. */
 static void note_cpu(struct live_waits *waits, const struct live_thread *thread, uint64_t time,
                      uint64_t cpu)
 {
@@ -414,23 +438,21 @@ static void count_time(struct live *live, struct live_thread *thread,
     uint64_t length = time - thread->last;
     if (event->proc_time > thread->cpu)
         cpu = least(event->proc_time - thread->cpu, length);
-    uint64_t rest = length - cpu;
-    note_cpu(&live->waits, thread, time, cpu);
+    uint64_t rest = length - cpu, slept = blocks ? least(record->block.duration, rest) : 0;
+    note_cpu(&live->waits, thread, time - slept, cpu);
     if (thread->sleep == AWAKE) {
         if (blocks)
             end_block(live, thread, event, rest);
         else
-            count(&live->waits, thread, ELAPSED_NO_CPU, time, rest, 0);
+            count_awake(&live->waits, thread, time, rest, event->no_cpu.time);
         return;
     }
     if (blocks && thread->sleep == FOR_ANY && record->block.system_call != thread->about.call) {
         /* the wait was over, unseen, before another one began */
-        uint64_t block = least(record->block.duration, rest);
-        rest = block;
-        end_sleep(live, thread, event, time - block, cpu,
+        end_sleep(live, thread, event, time - slept, cpu,
                   no_cpu - least(no_cpu, event->no_cpu.of_block));
         thread->counted = 0;
-        end_block(live, thread, event, rest);
+        end_block(live, thread, event, slept);
         return;
     }
     uint64_t wait = end_sleep(live, thread, event, time, cpu, no_cpu);
@@ -485,24 +507,63 @@ static void note_path(struct live_end *end, const struct event *event)
                              .serves = path_side(path, &guessed) == PATH_SIDE_SERVES};
 }
 
+#define REQUEST_MOST 1000000000u /* ns: what comes later begins another request */
+
+/* A client that mostly sends the next request without an answer does not wait for answers: it writes a log, for example. */
+static bool sends_on(const struct live_end *end)
+{
+    return end->unanswered > 0 && end->unanswered >= end->answered;
+}
+
+/* The process that an unmonitored client waits for while its request is open; NULL: it does not wait, as far as is known. */
+static struct live_process *asked_of(const struct live_waits *waits, const struct live_end *end)
+{
+    struct live_process *process = end->asked == 0 ? NULL : process_at(waits, end);
+
+    if (process == NULL || !process->answers || sends_on(end))
+        return NULL;
+    return process;
+}
+
+/* It was answered, or its client does not wait any more. `process`: for which it counts; NULL: none. */
+static void end_request(const struct live_waits *waits, struct live_end *end,
+                        struct live_process *process, uint64_t time)
+{
+    uint64_t boundary = boundary_of(waits, end->origin);
+    uint64_t length = end->asked == 0 || time < end->asked ? 0 : time - end->asked;
+
+    end->asked = 0;
+    if (process == NULL)
+        return;
+    process->waited_now += time > boundary ? least(length, time - boundary) : 0;
+    process->waited_ended += length;
+}
+
 /* A request of an unmonitored client comes, or is answered. */
 static void note_request(struct live_waits *waits, struct live_end *end,
                          const struct history_event *event)
 {
-    uint64_t time = event->event.header->time, boundary = boundary_of(waits, end->origin);
+    uint64_t time = event->event.header->time;
     struct live_process *process = process_at(waits, end);
 
     if (!end->serves || event->joined || process == NULL)
         return;
     if (event->event.header->id == EVENT_RECEIVE) {
-        if (end->asked == 0 && !(event->event.header->flags & RECORD_END_OF_FILE))
+        if (event->event.header->flags & RECORD_END_OF_FILE)
+            return;
+        if (end->asked != 0 && time > end->asked + REQUEST_MOST) {
+            end_request(waits, end, asked_of(waits, end), time);
+            end->unanswered++;
+        }
+        if (end->asked == 0)
             end->asked = time;
         return;
     }
-    uint64_t length = end->asked == 0 || time < end->asked ? 0 : time - end->asked;
-    process->waited_now += time > boundary ? least(length, time - boundary) : 0;
-    process->waited_ended += length;
-    end->asked = 0;
+    if (end->asked == 0)
+        return;
+    process->answers = true;
+    end->answered++;
+    end_request(waits, end, process, time);
 }
 
 static int note_end(struct live_waits *waits, const struct history_event *event)
@@ -516,10 +577,12 @@ static int note_end(struct live_waits *waits, const struct history_event *event)
     if (event->end_place > waits->end_count)
         waits->end_count = event->end_place;
     struct live_end *end = &waits->ends[event->end_place - 1];
-    if (id == EVENT_PATH)
+    if (id == EVENT_PATH) {
         note_path(end, &event->event);
-    else if (id == EVENT_DESTROYPATH)
+    } else if (id == EVENT_DESTROYPATH) {
+        end_request(waits, end, asked_of(waits, end), event->event.header->time);
         *end = (struct live_end){0};
+    }
     return 0;
 }
 
@@ -542,6 +605,33 @@ static void use_end(struct live_waits *waits, const struct live_thread *thread,
         note_request(waits, end, event);
 }
 
+#define COST_LEAST 500000000u /* ns: the last COST may come right after the one before */
+
+/* A recorder that writes little says it seldom: what it says is of all the time since it did so before. */
+static void note_cost(struct live_origin *origin, const struct record *record)
+{
+    uint64_t time = record->header.time, since = time - origin->cost_time;
+
+    if (origin->cost_time != 0 && time < origin->cost_time + COST_LEAST)
+        return;
+    if (origin->cost_time != 0 && record->cost.cpu >= origin->cost_cpu) {
+        origin->has_rate = true;
+        origin->rate =
+            (uint64_t)((double)(record->cost.cpu - origin->cost_cpu) * 1e9 / (double)since);
+    }
+    origin->cost_time = time;
+    origin->cost_cpu = record->cost.cpu;
+}
+
+/* The ptrace meter reports the sum of all delays when a thread ends. */
+static bool reports_delays_late(const struct live *live, uint32_t origin)
+{
+    const struct machine_record *machine =
+        identities_machine(history_identities(live->history), origin);
+
+    return machine != NULL && machine->meter == METER_PTRACE;
+}
+
 static int note_time(struct live *live, const struct event *event)
 {
     struct live_waits *waits = &live->waits;
@@ -558,6 +648,12 @@ static int note_time(struct live *live, const struct event *event)
     origin->seen = true;
     if (event->header->time > origin->latest)
         origin->latest = event->header->time;
+    origin->ended = origin->ended || event->header->id == EVENT_END;
+    origin->has_summaries = origin->has_summaries || event->header->id == EVENT_SUMMARY;
+    if (event->header->id == EVENT_SCHEDULE && !origin->has_delays)
+        origin->has_delays = !reports_delays_late(live, event->origin);
+    if (event->header->id == EVENT_COST)
+        note_cost(origin, (const struct record *)event->header);
     return 0;
 }
 
@@ -609,6 +705,20 @@ static uint64_t own_time(const struct live *live, uint32_t origin, uint64_t time
     return latest + (time > common ? time - common : 0);
 }
 
+#define GONE_AFTER 20000000000u /* ns: a recorder that lives writes its SUMMARYs each 14 s */
+
+/* Up to when it is known what threads of an origin do: not beyond the end of its recording. While recordings go on, clocks of
+ * machines may differ by more than a recorder is silent. */
+static uint64_t known_time(const struct live *live, uint32_t origin, uint64_t time, bool goes_on)
+{
+    const struct live_origin *of = &live->waits.origins[origin];
+    uint64_t own = own_time(live, origin, time);
+    uint64_t ago = goes_on ? of->ago : own - of->latest;
+    bool is_gone = of->has_summaries && ago > GONE_AFTER;
+
+    return of->ended || is_gone ? of->latest : own;
+}
+
 static void look_at_thread(struct live *live, struct live_thread *thread, uint64_t time)
 {
     struct live_process *process = pool_at(&live->waits.processes, thread->process - 1);
@@ -636,11 +746,11 @@ static void look_at_thread(struct live *live, struct live_thread *thread, uint64
     }
 }
 
-/* A request of an unmonitored client that is not answered yet. */
+/* A request of an unmonitored client that is not answered yet, if it is one that will be. */
 static void look_at_end(struct live *live, const struct live_end *end, uint64_t time)
 {
     uint64_t boundary = boundary_of(&live->waits, end->origin);
-    struct live_process *process = process_at(&live->waits, end);
+    struct live_process *process = asked_of(&live->waits, end);
     uint64_t since = time > end->asked ? time - end->asked : 0;
 
     if (process == NULL)
@@ -649,17 +759,18 @@ static void look_at_end(struct live *live, const struct live_end *end, uint64_t 
     process->waited_open += since;
 }
 
-void live_waits_look(struct live *live, uint64_t time)
+void live_waits_look(struct live *live, uint64_t time, bool goes_on)
 {
     struct live_waits *waits = &live->waits;
 
     for (size_t i = 0; i < waits->thread_count; i++)
         if (waits->threads[i].number != 0)
             look_at_thread(live, &waits->threads[i],
-                           own_time(live, waits->threads[i].origin, time));
+                           known_time(live, waits->threads[i].origin, time, goes_on));
     for (size_t i = 0; i < waits->end_count; i++)
         if (waits->ends[i].asked != 0)
-            look_at_end(live, &waits->ends[i], own_time(live, waits->ends[i].origin, time));
+            look_at_end(live, &waits->ends[i],
+                        known_time(live, waits->ends[i].origin, time, goes_on));
 }
 
 void live_waits_next(struct live *live, uint64_t time)

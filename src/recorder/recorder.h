@@ -200,6 +200,10 @@ int recording_follow(struct recording *recording, struct history **ret_history,
 int recording_analyse(struct recording *recording, const struct analysis *analyses, size_t count,
                       struct problem *problem);
 
+/* The time up to which the analyses have been given all records (ns, CLOCK_MONOTONIC): what has not ended by then goes on. 0: it is
+ * not known, since some records wait for the next call. */
+uint64_t recording_analysed(const struct recording *recording);
+
 /* Frees the history and its queue; the recording continues. Free the analyses first. */
 void recording_unfollow(struct recording *recording);
 

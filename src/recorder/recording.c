@@ -382,6 +382,11 @@ int recording_analyse(struct recording *recording, const struct analysis *analys
     return followed_read(followed, analyses, count, problem);
 }
 
+uint64_t recording_analysed(const struct recording *recording)
+{
+    return recording->active && !followed_lags(recording->followed) ? recording->complete : 0;
+}
+
 void recording_unfollow(struct recording *recording)
 {
     followed_free(recording->followed);

@@ -53,7 +53,7 @@ struct strip_cells {
     char state[16];                  /* "active" */
     char since[32];                  /* "2.10 s": for how long */
     char times[32];                  /* how often it became active */
-    char notified[32];               /* "4 of 5": in time, of those that were due; "" */
+    char notified[32];               /* "4 of 5": in time, of its view's, in the first row; "" */
     char values[STRIPS_VALUES_SIZE]; /* "size: 17"; why it is unknown */
     /* a character for each interval, the latest last: . inactive, # active, + both, ! notified, ? unknown */
     char past[STRIPS_PAST + 1];

@@ -42,8 +42,9 @@ __attribute__((format(printf, 3, 4))) static void add(char *text, size_t size, c
 static void add_safe(char *text, size_t size, const char *from)
 {
     char safe[STRIPS_NAME_SIZE];
+    size_t length = strlen(from);
 
-    show_text(from, strnlen(from, sizeof(safe) - 1), safe);
+    show_text(from, length < sizeof(safe) ? length : sizeof(safe) - 1, safe);
     add(text, size, "%s", safe);
 }
 
@@ -95,13 +96,19 @@ static const json_t *find_row(const struct strips *strips, size_t number, const 
     return NULL;
 }
 
-static void set_quiet(const json_t *view, struct strip_cells *cells)
+static void set_quiet(const struct strips *strips, const json_t *view, struct strip_cells *cells)
 {
-    *cells = (struct strip_cells){.state = "inactive", .times = "0"};
+    bool is_lost = strips->lost[0] != '\0';
+
+    *cells = (struct strip_cells){.times = "0", .is_unknown = is_lost};
+    add(cells->state, sizeof(cells->state), "%s", is_lost ? "unknown" : "inactive");
     add_safe(cells->name, STRIPS_NAME_SIZE, text_at(view, "view"));
     add(cells->name, STRIPS_NAME_SIZE, "[*]");
-    add(cells->values, STRIPS_VALUES_SIZE, "%" PRIu64 " never active",
-        count_at(view, "rows_quiet"));
+    if (is_lost)
+        add_safe(cells->values, STRIPS_VALUES_SIZE, strips->lost);
+    else
+        add(cells->values, STRIPS_VALUES_SIZE, "%" PRIu64 " never active",
+            count_at(view, "rows_quiet"));
 }
 
 static void set_past(const struct strips *strips, const json_t *view, const json_t *row,
@@ -114,6 +121,16 @@ static void set_past(const struct strips *strips, const json_t *view, const json
         if (past->marks[i] != '\0')
             text[at++] = past->marks[i];
     text[at] = '\0';
+}
+
+/* A view counts the notifications of all its rows together. */
+static bool is_first_of_view(const struct strips *strips, size_t number, const json_t *view)
+{
+    const json_t *before = NULL;
+
+    if (number > 0)
+        (void)find_row(strips, number - 1, &before);
+    return before != view;
 }
 
 /* "4 of 5": in time, of all that have left or were dropped. */
@@ -132,12 +149,14 @@ bool strips_row(const struct strips *strips, size_t number, struct strip_cells *
     const json_t *view, *row = find_row(strips, number, &view);
     uint64_t now = count_at(strips->state, "time"), since = count_at(row, "since");
     const char *name = text_at(row, "row");
-    bool is_lost = strips->lost[0] != '\0';
+    bool is_lost = strips->lost[0] != '\0', is_first = is_first_of_view(strips, number, view);
 
     if (view == NULL)
         return false;
     if (row == NULL) {
-        set_quiet(view, ret_cells);
+        set_quiet(strips, view, ret_cells);
+        if (is_first)
+            set_notified(view, ret_cells->notified, sizeof(ret_cells->notified));
         return true;
     }
     *ret_cells = (struct strip_cells){.is_unknown = is_lost};
@@ -155,7 +174,8 @@ bool strips_row(const struct strips *strips, size_t number, struct strip_cells *
         add_time(ret_cells->since, sizeof(ret_cells->since),
                  now > since ? (double)(now - since) : 0);
     add(ret_cells->times, sizeof(ret_cells->times), "%" PRIu64, count_at(row, "times"));
-    set_notified(view, ret_cells->notified, sizeof(ret_cells->notified));
+    if (is_first)
+        set_notified(view, ret_cells->notified, sizeof(ret_cells->notified));
     if (ret_cells->is_unknown)
         add_safe(ret_cells->values, STRIPS_VALUES_SIZE,
                  is_lost ? strips->lost : text_at(row, "reason"));
@@ -258,6 +278,7 @@ void strips_warning(const struct strips *strips, char text[STRIPS_DETAILS_SIZE])
 {
     const json_t *machines = json_object_get(strips->state, "machines");
     uint64_t lost = count_at(strips->state, "lost");
+    char records[COUNTED_SIZE];
 
     text[0] = '\0';
     if (strips->lost[0] != '\0')
@@ -270,8 +291,8 @@ void strips_warning(const struct strips *strips, char text[STRIPS_DETAILS_SIZE])
         add_safe(text, STRIPS_DETAILS_SIZE, text_at(machine, "machine"));
         add(text, STRIPS_DETAILS_SIZE, " is late");
     }
+    show_counted(lost, "record", records);
     if (lost > 0)
-        add(text, STRIPS_DETAILS_SIZE,
-            "%s%" PRIu64 " records of sensors were lost: rows may be wrong",
-            text[0] == '\0' ? "" : "; ", lost);
+        add(text, STRIPS_DETAILS_SIZE, "%s%s of sensors %s lost: rows may be wrong",
+            text[0] == '\0' ? "" : "; ", records, lost == 1 ? "was" : "were");
 }

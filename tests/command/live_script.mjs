@@ -5,11 +5,11 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 
 const scripts = process.argv[2];
-const files = ["page/drawing.js", "live/live_moments.js", "live/live_spots.js", "live/live_strips.js", "live/live_page.js"];
+const files = ["page/drawing.js", "live/live_moments.js", "live/live_spots.js", "live/live_curves.js", "live/live_strips.js", "live/live_page.js"];
 const text = files.map((file) => fs.readFileSync(`${scripts}/${file}`, "utf8")).join("\n").replace(/^new App\(\);$/m, "");
-const page = new Function("document", `${text}; return {Moments, Places, Strips, App, shortName, metrics, metricText, metricOf, arcFields, nodeFields, correctText, withinText, spotsMost};`)(
+const page = new Function("document", `${text}; return {Moments, Places, Spots, Curves, Strips, App, shortName, countedText, metrics, metricText, metricOf, arcFields, nodeFields, correctText, withinText, spotsMost};`)(
     {getElementById: () => ({namespaceURI: ""})});
-const {App, Moments, Places, arcFields, nodeFields} = page;
+const {App, Curves, Moments, Places, Spots, arcFields, nodeFields} = page;
 
 /* ---- snapshots, as dpm live sends them ---- */
 
@@ -38,7 +38,7 @@ function connectionRow(from, to, requests, p99_ns) {
 let wall = 0;
 function snapshot(number, rows, more = {}) {
     wall += 1e9;
-    return JSON.stringify({time: {number, elapsed_ns: number * 1e9, wall_ns: wall, last: false}, interval: {length_ns: 1e9, records: 0, events: 0, lost_so_far: 0, recorder_cpu_ns: 0, reader_cpu_ns: 0,
+    return JSON.stringify({time: {number, elapsed_ns: number * 1e9, wall_ns: wall, last: false}, interval: {length_ns: 1e9, records: 0, events: 0, lost_so_far: 0, recorder_cpu_ns: 0, recorder_share: null, reader_cpu_ns: 0,
         machine_states: [], processes: [], pairs: [], connections: [], programs: [], containers: [], machines: [], ...rows}, ...more});
 }
 
@@ -51,6 +51,11 @@ function arc(moments, moment, group, from, to) {
 }
 
 const at = (fields, values, field) => values[fields.indexOf(field)];
+
+/* A page without its controls, which shows this metric. */
+function appOf(moments, key, isChange) {
+    return Object.assign(Object.create(App.prototype), {moments, metric: page.metrics.find((one) => one.key === key), isChange, held: null, group: 0, find: "", hidden: new Set(), chosen: null});
+}
 
 /* ---- cases ---- */
 
@@ -111,6 +116,60 @@ const cases = {
         assert.equal(says("sent", 0), "4/s");
         assert.equal(says("sent", 1, true), "+4/s in 1 s");
         assert.equal(says("p99", 1), "4 ns");
+    },
+
+    "a moment in which no event came has a change, too"() {
+        const moments = new Moments();
+        const [a, b] = [processRow("1", "a[1]"), processRow("2", "b[2]")];
+        moments.add(1, snapshot(1, {processes: [a, b], pairs: [pairRow(a, b, 8)]}));
+        moments.add(2, snapshot(2, {processes: [a, b], pairs: [pairRow(a, b, 0)]}, {time: {number: 2, elapsed_ns: 1e9, wall_ns: 2e9, last: false}}));
+        const app = appOf(moments, "sent", true);
+        const [[key, {from, to, values}]] = moments.arcs(moments.list[1], 0);
+        assert.equal(app.arcValue({values}, (moment) => moments.arcs(moment, 0).get(key)), -8);
+        const curves = Object.assign(Object.create(Curves.prototype), {app, known: new Map()});
+        assert.deepEqual(curves.values({group: 0, from, to, metric: app.metric, isChange: true}), [NaN, -8]);
+    },
+
+    "while no record comes, times are not known: they are not 0"() {
+        const moments = new Moments();
+        const [a, b] = [processRow("1", "a[1]", {cpu_ns: 0}), processRow("2", "b[2]", {cpu_ns: 0})];
+        const rows = {processes: [a, b], pairs: [pairRow(a, b, 0)], other_pairs: {...pairRow(a, b, 9), rows: 2}, other_processes: {...a, rows: 2}};
+        const says = (stands) => {
+            const [, moment] = moments.add(1, snapshot(1, {...rows, stands}));
+            const [values, arcValues] = [named(moments, moments.nodes(moment, 0), "a[1]"), arc(moments, moment, 0, "a[1]", "b[2]")];
+            return [...["cpu", "delay", "sent"].map((field) => at(nodeFields, values, field)), ...["delay", "wait", "sent"].map((field) => at(arcFields, arcValues, field)),
+                at(nodeFields, moment.rest.nodes[0].values, "cpu"), at(arcFields, moment.rest.arcs, "wait"), at(arcFields, moment.rest.arcs, "sent")];
+        };
+        assert.deepEqual(says(false), [0, 0, 0, 0, 0, 0, 0, 0, 9]);
+        assert.deepEqual(says(true), [NaN, NaN, 0, NaN, NaN, 0, NaN, NaN, 9]);
+    },
+
+    "a box has the value itself while changes are shown"() {
+        const moments = new Moments();
+        const [, moment] = moments.add(1, snapshot(1, {processes: [processRow("1", "a[1]", {sent: sums(5)})]}));
+        const box = {first: {}, second: {}, title: {}, rect: {style: {}}, group: {style: {}, toggleAttribute() {}, classList: {toggle() {}}}};
+        const [[name, values]] = moments.nodes(moment, 0);
+        Spots.prototype.fillBox.call({app: appOf(moments, "sent", true)}, box, name, values, 0);
+        assert.match(box.title.textContent, /, messages per second 5\/s$/);
+    },
+
+    "2 ms that are left at the end change no rates"() {
+        const [a, b] = [processRow("1", "a[1]"), processRow("2", "b[2]")];
+        const pair = (from, to, messages, soFar) => ({...pairRow(from, to, messages), so_far: {sent: sums(soFar)}});
+        const ended = (length_ns) => {
+            const moments = new Moments();
+            moments.add(1, snapshot(1, {processes: [a, b], pairs: [pair(a, b, 1000, 1000)], decisions: []}));
+            moments.add(2, snapshot(2, {processes: [a, b], pairs: [pair(a, b, 20, 1020), pair(b, a, 3, 3)], decisions: [{text: "x"}], length_ns, lost_so_far: 7},
+                {time: {number: 2, elapsed_ns: 1e9 + length_ns, wall_ns: 2e9, last: true}}));
+            return moments;
+        };
+        const moments = ended(2e6);
+        assert.equal(moments.list.length, 1);
+        const [moment] = moments.list;
+        assert.deepEqual([moment.last, moment.number, moment.seconds, moment.whole.lost, moment.decisions.length], [true, 2, 1, 7, 1]);
+        assert.deepEqual(["sent", "sentSoFar"].map((field) => at(arcFields, arc(moments, moment, 0, "a[1]", "b[2]"), field)), [1000, 1020]);
+        assert.equal(at(arcFields, arc(moments, moment, 0, "b[2]", "a[1]"), "sentSoFar"), 3);
+        assert.equal(ended(5e8).list.length, 2);
     },
 
     "600 moments are kept, and texts as far as they fit"() {
@@ -186,6 +245,31 @@ const cases = {
         assert.deepEqual(rows(strips)[0].at(-1), [40, "unknown"]);
         strips.take([], {wall: 80});
         assert.deepEqual(rows(strips)[0].at(-1), [80, "gone"]);
+    },
+
+    "a row that was never active, and is counted again, has no strip; one that was has ended"() {
+        const strips = new page.Strips({}, {addEventListener() {}});
+        const take = (time, rows_quiet, ...rows) => strips.take([{monitor: "7", time, missed: 0, changes: [], machines: [], lost: 0, views: [{view: "V", rows_left_out: 0, rows_quiet, rows}]}], {wall: time});
+        take(20, 0, {row: "a 1", state: "unknown", since: 15, times: 0, reason: "a machine is late"});
+        assert.equal(strips.rows.size, 1);
+        take(30, 1);
+        assert.equal(strips.rows.size, 0);
+        take(40, 1, {row: "b 2", state: "active", since: 35, times: 1, values: {}});
+        take(50, 1);
+        assert.deepEqual([...strips.rows.values()].map((row) => row.segments.at(-1).state), ["gone"]);
+    },
+
+    "one is not many"() {
+        assert.deepEqual([[1, "row"], [1234, "row"], [2, "process"], [0, "pair"]].map((one) => page.countedText(...one)), ["1 row", "1,234 rows", "2 processes", "0 pairs"]);
+    },
+
+    "the cost of a recorder is what it said last, not what came in one interval"() {
+        const moments = new Moments();
+        const [, moment] = moments.add(1, snapshot(1, {recorder_cpu_ns: 2e8, recorder_share: 0.004, reader_cpu_ns: 3e7}));
+        const says = (whole, about) => App.prototype.costs.call({moment, about: {why: "trace", speed: 0, ...about}}, whole);
+        assert.equal(says(moment.whole), "Recorder: 0.4% of a CPU, dpm live: 3.0%");
+        assert.equal(says({...moment.whole, recorder: null}, {speed: 1}), "Recorder: – of a CPU");
+        assert.equal(says(moment.whole, {why: "record"}), "DPM itself: 3.0% of a CPU");
     },
 
     "the load of a machine is the latest that is known, of ten seconds"() {

@@ -15,8 +15,8 @@ name=l$$ # other tests run programs called load
 cp "$1/tests/programs/load" $name
 sh -c 'while :; do "$0" 1000000000 64; done' ./$name > /dev/null 2>&1 & # each ends after a minute
 load=$!
-service='' recorder='' long=''
-trap 'kill $load $service $recorder $long 2> /dev/null; pane_end; rm -rf "$scratch"' EXIT
+service='' recorder='' long='' hung=''
+trap 'kill $load $hung $service $recorder $long 2> /dev/null; pane_end; rm -rf "$scratch"' EXIT
 
 pane 80 24 "$dpm" top --name $name
 check "processes that run are shown" shows "^$name\[[0-9]*\] "
@@ -45,6 +45,38 @@ pane_end
 status=$?
 check_equal "without a terminal" 0 "$status$([ $status = 0 ] || cat err)"
 check "... it prints what they do" grep -q "^$name\[" text
+
+# ---- a wait while nothing makes a record ----
+
+cat > hung.py << 'END'
+import os, socket, time
+while not os.path.exists("go"):
+    time.sleep(0.01)
+asks, hangs = socket.socketpair()
+hangs.send(b"x") # both ends are known
+asks.recv(1)
+asks.recv(1)
+END
+/usr/bin/python3 hung.py &
+hung=$!
+# waits_of FILE: of each picture, whether the process waits for a message
+waits_of() {
+    awk -v row="[$hung]" 'index($0, row) { print (/ message/ ? "message" : "other") }' "$1"
+}
+has_waited() {
+    [ "$(waits_of hung.top | grep -c message)" -ge 6 ]
+}
+"$dpm" top --interval 300ms -p $hung > hung.top 2> hung.err &
+top=$!
+wait_for 60 grep -q '^dpm top  ' hung.top
+: > go
+check "a wait for a message is in many pictures" wait_for 60 has_waited
+kill $top
+wait $top
+kill $hung
+wait $hung 2> wait.err
+check_equal "... and in all, once it has begun, although nothing makes a record" "other message" \
+    "$(waits_of hung.top | uniq | xargs)"
 
 # ---- lines of JSON ----
 

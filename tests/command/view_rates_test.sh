@@ -62,7 +62,7 @@ evaluated() {
 }
 # can_read: how many records the note says; 1000, too, if it is not what costs say since the ring was full.
 can_read() {
-    if grep -q 'records of sensors were lost' err; then
+    if grep -q 'of sensors w.* lost' err; then
         echo 1000
     else
         sed -n 's/.* can read \([0-9]*\) records.*/\1/p' err

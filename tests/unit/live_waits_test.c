@@ -11,6 +11,8 @@
 
 #include "tapes.h"
 
+#include <time.h>
+
 #define MS        1000000u
 #define T0        1000000000u
 #define FIRST_JOB (MOST_OWN_ROWS + 1)
@@ -221,6 +223,92 @@ static void test_nobody_waits_for_the_next_one(void **context)
     end_scene(&scene);
 }
 
+/* No record is made while a client waits for a server that hangs. */
+static void test_a_wait_goes_on_without_records(void **context)
+{
+    const struct timespec a_moment = {.tv_nsec = 2 * MS};
+    struct scene scene;
+
+    (void)context;
+    begin_scene(&scene);
+    add_unix(&scene.tape, T0, 1, PATH_UNIX_STREAM, 5, 6);
+    at(&scene, 20, EVENT_RECEIVECALL, 1, 1)->message.path = 1;
+    assert_int_equal(all_waits(program(take(&scene), "filler")->interval), 20u * MS); /* no CPU */
+    /* all records up to then have come */
+    assert_int_equal(live_take(scene.live, 1, T0 + 520 * (uint64_t)MS, false), 0);
+    const struct live_snapshot *snapshot = live_snapshot(scene.live, 0);
+    assert_false(snapshot->stands);
+    assert_int_equal(snapshot->length, 500u * MS);
+    assert_int_equal(all_waits(program(snapshot, "filler")->interval), 500u * MS);
+    /* how far they have come is not known */
+    nanosleep(&a_moment, NULL);
+    assert_int_equal(live_take(scene.live, 1, 0, false), 0);
+    snapshot = live_snapshot(scene.live, 0);
+    assert_true(snapshot->stands);
+    assert_int_equal(all_waits(program(snapshot, "filler")->interval), 0);
+    end_scene(&scene);
+}
+
+/* A recorder that writes SUMMARYs has not written for long: what its threads do is not known. */
+static void test_a_recorder_that_is_gone(void **context)
+{
+    const struct summary_record summary = {
+        .header = {.time = T0, .id = EVENT_SUMMARY, .flags = 16}};
+    const uint64_t begin = T0 + 20u * MS, second = 1000u * MS;
+    struct scene scene;
+
+    (void)context;
+    begin_scene(&scene);
+    add_unix(&scene.tape, T0, 1, PATH_UNIX_STREAM, 5, 6);
+    tape_add(&scene.tape, &summary);
+    at(&scene, 20, EVENT_RECEIVECALL, 1, 1)->message.path = 1;
+    take(&scene);
+    assert_int_equal(live_take(scene.live, 1, begin + 10 * second, false), 0);
+    assert_int_equal(all_waits(program(live_snapshot(scene.live, 0), "filler")->interval),
+                     10 * second);
+    assert_int_equal(live_take(scene.live, 1, begin + 30 * second, false), 0);
+    assert_int_equal(all_waits(program(live_snapshot(scene.live, 0), "filler")->interval), 0);
+    assert_int_equal(all_waits(program(live_snapshot(scene.live, 0), "filler")->so_far),
+                     20u * MS + 10 * second);
+    end_scene(&scene);
+}
+
+/* Of a machine whose clock is behind, records come all the time. */
+static void test_a_clock_that_is_behind(void **context)
+{
+    const struct summary_record summary = {
+        .header = {.time = T0, .id = EVENT_SUMMARY, .flags = 16}};
+    struct scene scenes[2] = {0};
+    struct source *sources[] = {&scenes[0].tape.source, &scenes[1].tape.source};
+    struct problem problem = {""};
+    const struct live_row *waiter = NULL;
+
+    (void)context;
+    for (uint8_t i = 0; i < 2; i++) {
+        tape_init(&scenes[i].tape);
+        add_machine(&scenes[i].tape, T0, 1 + i, UINT32_MAX);
+        add_process(&scenes[i], T0, 1, 1, i == 0 ? "other" : "waiter");
+    }
+    at(&scenes[0], 60000, EVENT_CREATEPATH, 1, 0);
+    add_unix(&scenes[1].tape, T0, 1, PATH_UNIX_STREAM, 5, 6);
+    tape_add(&scenes[1].tape, &summary);
+    at(&scenes[1], 10, EVENT_CREATEPATH, 1, 0);
+    at(&scenes[1], 20, EVENT_RECEIVECALL, 1, 1)->message.path = 1;
+    assert_int_equal(history_new(sources, 2, &scenes[0].history, &problem), 0);
+    assert_int_equal(live_new(scenes[0].history, &scenes[0].live), 0);
+    const struct analysis analysis = live_analysis(scenes[0].live);
+    assert_int_equal(analyses_read_all(scenes[0].history, &analysis, 1, &problem), 0);
+    assert_int_equal(live_take(scenes[0].live, 2, 0, false), 0);
+    const struct live_rows *rows = &live_snapshot(scenes[0].live, 0)->tables[LIVE_PROGRAMS];
+    for (size_t i = 0; i < rows->count; i++)
+        if (strncmp(rows->at[i].name, "waiter", strlen("waiter")) == 0)
+            waiter = &rows->at[i];
+    assert_non_null(waiter);
+    assert_true(all_waits(waiter->interval) > 50000 * (uint64_t)MS);
+    end_scene(&scenes[0]);
+    tape_done(&scenes[1].tape);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -228,6 +316,9 @@ int main(void)
         cmocka_unit_test(test_a_thread_outlives_its_process),
         cmocka_unit_test(test_waits_share_a_row),
         cmocka_unit_test(test_nobody_waits_for_the_next_one),
+        cmocka_unit_test(test_a_wait_goes_on_without_records),
+        cmocka_unit_test(test_a_recorder_that_is_gone),
+        cmocka_unit_test(test_a_clock_that_is_behind),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

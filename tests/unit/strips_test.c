@@ -155,6 +155,61 @@ static void test_unknown(void **state)
     strips_free(strips);
 }
 
+/* Rows that were never active are a line together, of which nothing is known either when the monitor has ended. */
+static void test_never_active(void **state)
+{
+    static const char quiet[] = ",\"rows_quiet\":3"; /* the latter of two members counts */
+    struct strips *strips = strips_new("4711");
+    struct strip_cells cells;
+
+    (void)state;
+    take(strips, 5, view("Busy", "", quiet), "", none_left);
+    assert_string_equal("Busy[*]|inactive||0||3 never active|\n", drawn(strips));
+    strips_lose(strips, "the monitor has ended");
+    assert_string_equal("Busy[*]|unknown||0||the monitor has ended|\n", drawn(strips));
+    assert_true(strips_row(strips, 0, &cells) && cells.is_unknown);
+    strips_free(strips);
+}
+
+#define NAMED(row, state)                                                                          \
+    "{\"row\":\"" row "\",\"state\":\"" state "\",\"since\":1000000000,\"times\":1}"
+
+/* Notifications are counted for each view: its first row has them. */
+static void test_notified(void **state)
+{
+    struct strips *strips = strips_new("4711");
+    char views[4096], more[1024];
+
+    (void)state;
+    snprintf(more, sizeof(more), "%s,\"rows_quiet\":3", notifies);
+    snprintf(views, sizeof(views), "%s,%s,%s",
+             view("Busy", NAMED("a", "active") "," NAMED("b", "inactive"), more),
+             view("Long", INACTIVE, notifies), view("Idle", "", more));
+    take(strips, 2, views, "", none_left);
+    assert_string_equal("Busy[a]|active|1.00 s|1|3 of 5||\n"
+                        "Busy[b]|inactive|1.00 s|1|||\n"
+                        "Busy[*]|inactive||0||3 never active|\n"
+                        "Long|inactive|1.00 s|0|3 of 5||\n"
+                        "Idle[*]|inactive||0|3 of 5|3 never active|\n",
+                        drawn(strips));
+    strips_free(strips);
+}
+
+/* One record is not many. */
+static void test_lost_records(void **state)
+{
+    static const char lost[] = ",\"lost\":1";
+    struct strips *strips = strips_new("4711");
+    char text[STRIPS_DETAILS_SIZE], more[64];
+
+    (void)state;
+    snprintf(more, sizeof(more), "%s%s", none_left, lost);
+    take(strips, 2, view("Long", INACTIVE, ""), "", more);
+    strips_warning(strips, text);
+    assert_string_equal("1 record of sensors was lost: rows may be wrong", text);
+    strips_free(strips);
+}
+
 static void test_rows_that_end(void **state)
 {
     struct strips *strips = strips_new("4711");
@@ -241,9 +296,11 @@ static void test_hostile(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_strip),        cmocka_unit_test(test_unknown),
-        cmocka_unit_test(test_rows_that_end),  cmocka_unit_test(test_json),
-        cmocka_unit_test(test_never_answered), cmocka_unit_test(test_hostile),
+        cmocka_unit_test(test_a_strip),      cmocka_unit_test(test_unknown),
+        cmocka_unit_test(test_never_active), cmocka_unit_test(test_notified),
+        cmocka_unit_test(test_lost_records), cmocka_unit_test(test_rows_that_end),
+        cmocka_unit_test(test_json),         cmocka_unit_test(test_never_answered),
+        cmocka_unit_test(test_hostile),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -324,18 +324,31 @@ int live_feed_open(struct live_feed *feed, const struct live_feed_options *optio
     return result;
 }
 
-static int take(struct live_feed *feed, int64_t wall, bool last, struct problem *problem)
+/* Also of a recorder that was killed, whose trace has no END. */
+static void note_ended(struct live_feed *feed)
 {
-    uint64_t time = 0;
+    for (uint32_t i = 0; reads_traces(feed) && i < feed->origins; i++)
+        if (feed->gates[i]->ended)
+            live_end_origin(feed->live, i);
+}
 
-    int64_t offset = history_wall_offset(feed->history, 0); /* 0: it has no record yet */
-    if (wall != INT64_MAX && !last && offset != 0)
-        time = (uint64_t)(wall - offset);
+static int take_at(struct live_feed *feed, uint64_t time, bool last, struct problem *problem)
+{
+    note_ended(feed);
     int result = live_take(feed->live, feed->origins, time, last);
+
     if (result < 0)
         return problem_set(problem, result, "out of memory for snapshots");
     feed->ended = last;
     return 1;
+}
+
+static int take(struct live_feed *feed, int64_t wall, bool last, struct problem *problem)
+{
+    int64_t offset = history_wall_offset(feed->history, 0); /* 0: it has no record yet */
+    bool is_known = wall != INT64_MAX && !last && offset != 0;
+
+    return take_at(feed, is_known ? (uint64_t)(wall - offset) : 0, last, problem);
 }
 
 static int take_last(struct live_feed *feed, struct problem *problem)
@@ -374,6 +387,16 @@ static bool is_due(struct live_feed *feed, uint64_t now)
     return true;
 }
 
+/* A wait goes on, although no record says so: the snapshot is of the time up to which all records have come. */
+static int take_of_meter(struct live_feed *feed, struct problem *problem)
+{
+    uint64_t time = recording_analysed(&feed->recording);
+
+    if (time > feed->analysed && live_time(feed->live) > 0)
+        feed->analysed = time;
+    return take_at(feed, feed->analysed, false, problem);
+}
+
 static int step_meter(struct live_feed *feed, struct problem *problem)
 {
     const struct analysis analysis = live_analysis(feed->live);
@@ -388,7 +411,7 @@ static int step_meter(struct live_feed *feed, struct problem *problem)
     result = recording_analyse(&feed->recording, &analysis, 1, problem);
     if (result < 0)
         return result;
-    return is_due(feed, clock_now(CLOCK_MONOTONIC)) ? take(feed, INT64_MAX, false, problem) : 0;
+    return is_due(feed, clock_now(CLOCK_MONOTONIC)) ? take_of_meter(feed, problem) : 0;
 }
 
 /* Gates go by wall clocks, as --to of other commands does; those of a trace that grows only until messages have told how far these

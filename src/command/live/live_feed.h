@@ -68,7 +68,8 @@ struct live_feed {
     struct recording_options recording_options;
     struct recording recording;
     struct meter_begun begun;
-    bool looks; /* for new processes, or new traces in the folder */
+    uint64_t analysed; /* CLOCK_MONOTONIC: up to then, all records were */
+    bool looks;        /* for new processes, or new traces in the folder */
     uint64_t
         overtaken; /* records of which `say` knows that they were removed before they were read */
     uint64_t due;  /* CLOCK_MONOTONIC: the next snapshot */

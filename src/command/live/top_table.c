@@ -314,11 +314,13 @@ static void change_text(unsigned value, const struct live_snapshot *snapshot,
 {
     const struct live_row *was = NULL;
     bool moment = live_value_kind(value)->is_moment;
+    bool is_quantile = value == LIVE_MEDIAN || value == LIVE_P99;
 
     for (size_t i = 0; before != NULL && i < before->tables[table].count; i++)
         if (before->tables[table].at[i].key == row->key)
             was = &before->tables[table].at[i];
-    if (was == NULL || snapshot->length == 0 || before->length == 0) {
+    if (was == NULL || snapshot->length == 0 || before->length == 0 ||
+        (is_quantile && was->interval[value] == 0)) { /* there was none */
         strcpy(text, "-");
         return;
     }
@@ -340,10 +342,57 @@ static void cell_text(const struct top_look *look, unsigned value,
 
     if (is_quantile && (row->rows != 1 || amount == 0))
         strcpy(text, "-");
-    else if (look->changes && row->key != 0)
+    else if (look->changes)
         change_text(value, snapshot, before, row, table, text);
     else
         show_live_value(value, amount, look->so_far ? 0 : snapshot->length, text);
+}
+
+/* Whether CPUs of the row's machine worked for longer than rows say; of any machine, if the row has several. */
+static bool hides_cpu(const struct live_snapshot *snapshot, const struct live_row *row)
+{
+    bool hides = snapshot->machine_count == 0;
+
+    if (row->key != 0 && row->machine < snapshot->machine_count)
+        return snapshot->machines[row->machine].hides_cpu;
+    for (size_t i = 0; i < snapshot->machine_count; i++)
+        hides = hides || snapshot->machines[i].hides_cpu;
+    return hides;
+}
+
+/* Threads may compute without a record: for at least half of the interval, added up. In an idle machine they sleep. */
+static bool has_silent_threads(const struct live_snapshot *snapshot, const struct live_row *row)
+{
+    return snapshot->length > 0 && row->interval[LIVE_SILENT] >= snapshot->length / 2 &&
+           hides_cpu(snapshot, row);
+}
+
+/* What is not known of an interval is not shown as 0: "-", and "38%+" for CPU time of which more is to come. */
+static void qualify(const struct top_look *look, unsigned value,
+                    const struct live_snapshot *snapshot, const struct live_snapshot *before,
+                    const struct live_row *row, char text[LIVE_CELL_SIZE])
+{
+    const struct live_value_kind *kind = live_value_kind(value);
+    bool stands = snapshot->stands || (look->changes && before != NULL && before->stands);
+
+    if (look->so_far)
+        return;
+    if (stands && kind->unit == LIVE_NS && !kind->is_moment)
+        strcpy(text, "-");
+    else if (value == LIVE_CPU && !look->changes && has_silent_threads(snapshot, row))
+        strcat(text, "+");
+}
+
+static void wait_text(const struct live_snapshot *snapshot, const struct live_row *row,
+                      char text[LIVE_WAIT_SIZE])
+{
+    show_live_wait(&row->wait, text);
+    if (row->ended) {
+        strcpy(text, "(ended)");
+    } else if (!row->wait.is_silent && has_silent_threads(snapshot, row)) {
+        size_t size = strcmp(text, "-") == 0 ? 0 : strlen(text);
+        snprintf(text + size, LIVE_WAIT_SIZE - size, "%ssilent threads", size == 0 ? "" : ", ");
+    }
 }
 
 static void make_row(const struct top_look *look, const struct live_snapshot *snapshot,
@@ -360,14 +409,13 @@ static void make_row(const struct top_look *look, const struct live_snapshot *sn
     for (size_t i = 0; i < count; i++) {
         const struct column *column = &views[look->view].columns[i];
         cell_text(look, column->value, snapshot, before, row, value);
+        qualify(look, column->value, snapshot, before, row, value);
         add(&line, " ");
         add_cell(&line, value, column->width, true);
     }
     if (!views[look->view].waits || named != NULL)
         return;
-    show_live_wait(&row->wait, wait);
-    if (row->ended)
-        strcpy(wait, "(ended)");
+    wait_text(snapshot, row, wait);
     add(&line, " ");
     add(&line, wait);
 }
@@ -427,10 +475,12 @@ static void add_cost(struct line *line, const char *before, uint64_t ns, uint64_
     add(line, cost);
 }
 
+#define SECOND 1000000000u /* ns */
+
 /* A recorder of a machine where nothing happens writes each 14 s. */
 #define SILENCE 20000000000u /* ns */
 
-static void add_machine(struct line *line, const struct live_machine *machine)
+static void add_machine(struct line *line, const struct live_machine *machine, bool last)
 {
     char share[UNIT_SIZE], made[160], name[sizeof(machine->name) + 1], ago[UNIT_SIZE];
 
@@ -442,6 +492,9 @@ static void add_machine(struct line *line, const struct live_machine *machine)
     }
     if (machine->ended && !machine->complete) {
         snprintf(made, sizeof(made), "   %s: gone", name);
+        add(line, made);
+    } else if (machine->ended && !last) {
+        snprintf(made, sizeof(made), "   %s: ended", name);
         add(line, made);
     } else if (!machine->ended && machine->last != UINT64_MAX && machine->last > SILENCE) {
         show_duration(machine->last, ago);
@@ -457,14 +510,14 @@ void top_costs(const struct live_snapshot *snapshot, bool records, size_t width,
 
     add_cost(&line, records ? "DPM itself: " : "dpm top: ", snapshot->reader_new, snapshot->real);
     add(&line, " of a CPU");
-    if (!records && snapshot->own_new > 0) /* else no record says it */
-        add_cost(&line, ", recorder ", snapshot->own_new, snapshot->length);
+    if (!records && snapshot->own_rate != NOT_KNOWN)
+        add_cost(&line, ", recorder ", snapshot->own_rate, SECOND);
     if (snapshot->own.hook_records > 0)
         add_cost(&line, ", hooks ",
                  snapshot->records * (snapshot->own.hook / snapshot->own.hook_records),
                  snapshot->length);
     for (size_t i = 0; i < snapshot->machine_count; i++)
-        add_machine(&line, &snapshot->machines[i]);
+        add_machine(&line, &snapshot->machines[i], snapshot->last);
 }
 
 #define MARK_STAYS 10000000000u /* ns */

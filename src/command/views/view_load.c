@@ -10,10 +10,10 @@
 #include "command/views/view_load.h"
 
 #include "fabric/fabric.h"
+#include "show/show.h"
 #include "view/figures.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -29,7 +29,8 @@
 struct shown_subnet {
     char name[VIEW_SUBNET_SIZE];
     double sent, received; /* bytes per second */
-    unsigned machines;     /* in a sum */
+    unsigned machines;     /* in a sum ... */
+    uint64_t came;         /* ... the oldest of their summaries: CLOCK_MONOTONIC, ns */
 };
 
 struct shown_machine {
@@ -98,11 +99,14 @@ static bool add_subnet(struct shown_subnet **list, size_t *count, size_t *capaci
         snprintf((*list)[i].name, VIEW_SUBNET_SIZE, "%s", add->name);
         (*list)[i].sent = (*list)[i].received = 0;
         (*list)[i].machines = 0;
+        (*list)[i].came = UINT64_MAX;
         (*count)++;
     }
     (*list)[i].sent += add->sent;
     (*list)[i].received += add->received;
     (*list)[i].machines++;
+    if (add->came < (*list)[i].came)
+        (*list)[i].came = add->came;
     return true;
 }
 
@@ -200,6 +204,7 @@ static void sum_subnets(struct load *load)
     for (size_t i = 0; i < load->count; i++)
         for (size_t k = 0; k < load->list[i].subnet_count; k++) {
             struct shown_subnet add = load->list[i].subnets[k];
+            add.came = load->list[i].came;
             if (!add_subnet(&load->sums, &load->sum_count, &load->sum_capacity, MACHINES_MOST * 10,
                             &add))
                 load->no_memory = true;
@@ -212,6 +217,7 @@ static void sum_subnets(struct load *load)
 
 static void print_tables(const struct load *load, double seconds)
 {
+    char machines[COUNTED_SIZE], subnets[COUNTED_SIZE], summaries[COUNTED_SIZE];
     uint64_t now = clock_now(CLOCK_MONOTONIC);
 
     if (isatty(STDOUT_FILENO))
@@ -227,12 +233,17 @@ static void print_tables(const struct load *load, double seconds)
                machine->partly ? "+" : " ", machine->sent, machine->received,
                (double)(now - machine->came) / 1e9);
     }
-    printf("\n%-24s %8s %12s %12s\n", "SUBNET", "MACHINES", "SENT B/s", "RECEIVED B/s");
+    printf("\n%-24s %8s %12s %12s %8s\n", "SUBNET", "MACHINES", "SENT B/s", "RECEIVED B/s",
+           "AGE s");
     for (size_t i = 0; i < load->sum_count; i++)
-        printf("%-24s %8u %12.0f %12.0f\n", load->sums[i].name, load->sums[i].machines,
-               load->sums[i].sent, load->sums[i].received);
-    printf("\n%zu machines, %zu subnets; %" PRIu64 " summaries came, %.0f B/s\n\n", load->count,
-           load->sum_count, load->summaries, (double)load->bytes / seconds);
+        printf("%-24s %8u %12.0f %12.0f %8.1f\n", load->sums[i].name, load->sums[i].machines,
+               load->sums[i].sent, load->sums[i].received,
+               (double)(now - load->sums[i].came) / 1e9);
+    show_counted(load->count, "machine", machines);
+    show_counted(load->sum_count, "subnet", subnets);
+    show_counted(load->summaries, "summary", summaries);
+    printf("\n%s, %s; %s came, %.0f B/s\n\n", machines, subnets, summaries,
+           (double)load->bytes / seconds);
 }
 
 static json_t *json_of_machine(const struct shown_machine *machine, uint64_t now)
@@ -260,9 +271,10 @@ static int print_json(const struct load *load, double seconds)
         json_array_append_new(machines, json_of_machine(&load->list[i], now));
     for (size_t i = 0; i < load->sum_count; i++)
         json_array_append_new(
-            subnets, json_pack("{s:s, s:i, s:f, s:f}", "subnet", load->sums[i].name, "machines",
-                               (int)load->sums[i].machines, "sent_bytes_per_s", load->sums[i].sent,
-                               "received_bytes_per_s", load->sums[i].received));
+            subnets, json_pack("{s:s, s:i, s:f, s:f, s:f}", "subnet", load->sums[i].name,
+                               "machines", (int)load->sums[i].machines, "sent_bytes_per_s",
+                               load->sums[i].sent, "received_bytes_per_s", load->sums[i].received,
+                               "age_s", (double)(now - load->sums[i].came) / 1e9));
     json_t *line =
         json_pack("{s:I, s:f, s:I, s:I, s:o, s:o}", "time", (json_int_t)clock_now(CLOCK_REALTIME),
                   "interval_s", seconds, "summaries", (json_int_t)load->summaries, "bytes",
@@ -315,6 +327,7 @@ static int loop(struct load *load, struct problem *problem)
     uint64_t now = clock_now(CLOCK_MONOTONIC), begun = now;
     uint64_t limit = load->options->limit;
     struct signalfd_siginfo info;
+    char refused[COUNTED_SIZE];
 
     load->begun = now;
     while (!load->stopped && !load->no_memory && !ferror(stdout)) {
@@ -331,9 +344,10 @@ static int loop(struct load *load, struct problem *problem)
         if (now - load->begun >= load->options->every || load->stopped)
             show_interval(load, now);
     }
+    show_counted(load->refused, "summary", refused);
     if (load->refused > 0)
-        command_say("more than %d machines: %" PRIu64 " summaries of others were left out",
-                    MACHINES_MOST, load->refused);
+        command_say("more than %d machines: %s of others %s left out", MACHINES_MOST, refused,
+                    load->refused == 1 ? "was" : "were");
     return load->no_memory ? problem_set(problem, -ENOMEM, "out of memory") : 0;
 }
 

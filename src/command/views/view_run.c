@@ -294,7 +294,7 @@ static int loop(struct view_run *run, struct problem *problem)
 
 static void report_receiver(const struct monitor_notified *notified)
 {
-    char latest[UNIT_SIZE + 20] = "";
+    char latest[UNIT_SIZE + 20] = "", attempts[COUNTED_SIZE];
 
     if (notified->late > 0) {
         memcpy(latest, " by up to ", sizeof(" by up to "));
@@ -304,8 +304,9 @@ static void report_receiver(const struct monitor_notified *notified)
                 " of them late%s, %" PRIu64 " dropped%s",
                 notified->name, notified->sent, notified->queued, notified->late, latest,
                 notified->dropped, notified->dropped > 0 ? ": it was not there, or too slow" : "");
+    show_counted(notified->failed, "attempt", attempts);
     if (notified->failed > 0)
-        command_say("%s: %" PRIu64 " attempts failed", notified->name, notified->failed);
+        command_say("%s: %s failed", notified->name, attempts);
 }
 
 static void report_starts(const struct monitor_counts *counts)
@@ -369,6 +370,7 @@ static int report(struct view_run *run, struct problem *problem)
 {
     struct monitor_counts counts;
     struct monitor_notified notified;
+    char text[COUNTED_SIZE];
 
     monitor_count(run->monitor, &counts);
     add_counts(&counts, &run->of_hosts);
@@ -376,14 +378,19 @@ static int report(struct view_run *run, struct problem *problem)
         run->failed = true;
     for (size_t i = 0; !run->options->json && monitor_notified(run->monitor, i, &notified); i++)
         report_receiver(&notified);
+    show_counted(counts.lost, "record", text);
     if (counts.lost > 0)
-        command_say("%" PRIu64 " records of sensors were lost: rows may be wrong", counts.lost);
+        command_say("%s of sensors %s lost: rows may be wrong", text,
+                    counts.lost == 1 ? "was" : "were");
     report_starts(&counts);
+    show_counted(counts.unsent, "value", text);
     if (counts.unsent > 0)
-        command_say("%" PRIu64 " values of the last moment were not sent by their machines",
-                    counts.unsent);
+        command_say("%s of the last moment %s not sent by %s", text,
+                    counts.unsent == 1 ? "was" : "were",
+                    counts.unsent == 1 ? "its machine" : "their machines");
+    show_counted(counts.unread, "value", text);
     if (counts.unread > 0)
-        command_say("%" PRIu64 " values could not be read", counts.unread);
+        command_say("%s could not be read", text);
     if (run->failed)
         return problem_set(problem, -ENOMEM, "out of memory for views");
     return run->options->save == NULL

@@ -14,7 +14,7 @@ const curveColours = 8;
 class Curves {
     constructor(app, root) {
         this.app = app;
-        this.known = new Map(); /* values of what was drawn before, by moments */
+        this.known = new Map(); /* values of what was drawn before, by the nodes of moments: the last moment may get others */
         this.kept = []; /* {group, from, to, metric, isChange} */
         this.notes = element("ul", {class: "curve-names"});
         this.area = element("div");
@@ -57,11 +57,11 @@ class Curves {
             this.known.clear();
         this.known.set(key, known);
         const values = list.map((moment) => {
-            if (!known.has(moment))
-                known.set(moment, curve.from === undefined ? this.sumAt(curve.metric, moment) : this.valueAt(curve, moment));
-            return known.get(moment);
+            if (!known.has(moment.nodes))
+                known.set(moment.nodes, curve.from === undefined ? this.sumAt(curve.metric, moment) : this.valueAt(curve, moment));
+            return known.get(moment.nodes);
         });
-        return curve.isChange ? values.map((value, i) => i === 0 ? NaN : (value - values[i - 1]) / ((list[i].time - list[i - 1].time) / 1e9)) : values;
+        return curve.isChange ? values.map((value, i) => i === 0 ? NaN : (value - values[i - 1]) / secondsSince(list[i - 1], list[i])) : values;
     }
 
     valueAt({group, from, to, metric}, moment) {

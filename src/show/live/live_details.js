@@ -39,6 +39,7 @@ class Details {
     tables(interval) {
         const {from, to, group} = this.app.chosen;
         const found = [];
+        this.length = interval.length_ns;
         if (to === undefined) {
             for (const row of interval[groupings[group]])
                 if (group === 0 ? this.isEnd(row.key, from) : this.app.moments.names.numbers.get(`${groupings[group]} ${row.key}`) === from)
@@ -60,7 +61,7 @@ class Details {
             const button = element("button", {type: "button", class: "link", "data-member": this.app.moments.names.number(row.key, row.name)}, row.name);
             list.append(element("li", {}, button));
         }
-        return element("div", {}, element("h4", {}, `${countText(rows.length)} processes in this snapshot`), list);
+        return element("div", {}, element("h4", {}, `${countedText(rows.length, "process")} in this snapshot`), list);
     }
 
     table(row, title, isOpen) {
@@ -77,7 +78,7 @@ class Details {
         for (const kind of this.app.about.kinds)
             if (row.waits_ns?.[kind.key] || row.waits_so_far_ns?.[kind.key])
                 add(element("span", {}, swatch(kind.key), `wait: ${kind.wait}`), this.text("ns", row.waits_ns[kind.key] ?? 0), this.text("ns", row.waits_so_far_ns[kind.key] ?? 0));
-        const head = element("tr", {}, ...["", `in ${duration(this.app.moment.seconds * 1e9)}`, "so far"].map((text) => element(text ? "th" : "td", text ? {scope: "col", class: "figures"} : {}, text)));
+        const head = element("tr", {}, ...["", `in ${duration(this.length)}`, "so far"].map((text) => element(text ? "th" : "td", text ? {scope: "col", class: "figures"} : {}, text)));
         const box = element("details", {}, element("summary", {}, title), this.waits(row), wide(title === "Values" ? title : `Values of ${title}`, element("table", {class: "values"}, element("thead", {}, head), body)));
         box.dataset.key = title;
         box.open = isOpen;
@@ -87,7 +88,8 @@ class Details {
     waits(row) {
         const wait = row.waits_for;
         if (row.is_silent)
-            return element("p", {class: "note"}, "Its thread made no record for most of the interval: it computes, or is in a wait that goes on.");
+            return element("p", {class: "note"}, row.living > 1 ? "Its threads made no record for most of the interval: they compute, or are in waits that go on."
+                : "Its thread made no record for most of the interval: it computes, or is in a wait that goes on.");
         const kind = wait && this.app.about.kinds.find((one) => one.key === wait.kind);
         return wait ? element("p", {class: "note"}, `Waits for ${kind?.wait ?? wait.kind}${wait.what ? `: ${wait.what}` : ""}${wait.since_ns ? `, for ${duration(wait.since_ns)} so far` : ""}.`) : null;
     }

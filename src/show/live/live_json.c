@@ -228,13 +228,15 @@ static int print_decisions(const struct live_snapshot *snapshot, FILE *file)
 
 static int print_interval(const struct live_snapshot *snapshot, FILE *file)
 {
-    json_t *whole =
-        json_pack("{s: o, s: o, s: o, s: o, s: o, s: o, s: o, s: o}", "length_ns",
-                  json_count(snapshot->length), "events", json_count(snapshot->new_events),
-                  "not_known_yet", json_count(snapshot->not_known_yet), "records",
-                  json_count(snapshot->records), "lost", json_count(snapshot->new_lost),
-                  "lost_so_far", json_count(snapshot->lost), "recorder_cpu_ns",
-                  json_count(snapshot->own_new), "reader_cpu_ns", json_count(snapshot->reader_new));
+    json_t *whole = json_pack(
+        "{s: o, s: b, s: o, s: o, s: o, s: o, s: o, s: o, s: o, s: o}", "length_ns",
+        json_count(snapshot->length), "stands", snapshot->stands, "events",
+        json_count(snapshot->new_events), "not_known_yet", json_count(snapshot->not_known_yet),
+        "records", json_count(snapshot->records), "lost", json_count(snapshot->new_lost),
+        "lost_so_far", json_count(snapshot->lost), "recorder_cpu_ns", json_count(snapshot->own_new),
+        "recorder_share",
+        snapshot->own_rate == NOT_KNOWN ? json_null() : json_real((double)snapshot->own_rate / 1e9),
+        "reader_cpu_ns", json_count(snapshot->reader_new));
     char *text = whole == NULL ? NULL : json_dumps(whole, JSON_COMPACT);
     int result = text == NULL ? -ENOMEM : 0;
 

@@ -90,9 +90,9 @@ class Matrix {
         const {pairs} = this.app.moment.rest;
         const notes = [shown === 0 ? "No messages yet." : "Rows send, columns receive; a stronger colour is more."];
         if (all > shown)
-            notes.push(`${countText(all - shown)} of ${countText(all)} are not shown: group them, or find one.`);
+            notes.push(`${countText(all - shown)} of ${countText(all)} ${all - shown === 1 ? "is" : "are"} not shown: group them, or find one.`);
         if (pairs > 0)
-            notes.push(`${countText(pairs)} pairs with fewer messages are left out of this moment${this.app.group > 0 ? ", also of the sums (≥)" : ""}.`);
+            notes.push(`${countedText(pairs, "pair")} with fewer messages ${pairs === 1 ? "is" : "are"} left out of this moment${this.app.group > 0 ? ", also of the sums (≥)" : ""}.`);
         document.getElementById("matrix-note").textContent = notes.join(" ");
     }
 

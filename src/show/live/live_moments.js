@@ -15,6 +15,9 @@ const nodeFields = ["cpu", "sent", "bytes", "sentSoFar", "bytesSoFar", "queue", 
 const arcFields = ["sent", "bytes", "sentSoFar", "bytesSoFar", "queue", "delay", "wait", "requests", "p50", "p99"];
 const groupings = ["processes", "programs", "containers", "machines"];
 const quantiles = ["p50", "p99"]; /* of several connections the greatest counts: these have no sum */
+const standing = ["sentSoFar", "bytesSoFar", "queue", "living"]; /* what is now, and not what came in an interval */
+const spent = ["cpu", "delay", "wait"]; /* times, which are not known of a moment in which no record came */
+const restShare = 0.1; /* of an interval: what is left at the end is no rate if it is less, as in dpm top */
 
 /* Processes have keys that stay, and names that may change: redis-server[12] becomes "redis-server *:6379[12]" when there is another. */
 class Names {
@@ -175,10 +178,16 @@ class Moments {
         const moment = {number, time: time.elapsed_ns, wall: time.wall_ns, last: time.last, seconds: interval.length_ns / 1e9, text,
             nodes: groupings.map((table) => this.nodesOf(interval[table], table)), arcs: this.arcsOf(interval),
             rest: this.restOf(interval), decisions: interval.decisions,
-            whole: {records: interval.records, lost: interval.lost_so_far, events: interval.events, recorder: interval.recorder_cpu_ns, reader: interval.reader_cpu_ns,
+            whole: {records: interval.records, lost: interval.lost_so_far, events: interval.events, recorder: interval.recorder_share, reader: interval.reader_cpu_ns,
                 machines: interval.machine_states}};
-        this.list.push(moment);
+        if (interval.stands)
+            this.forgetTimes(moment);
+        const before = this.list.at(-1);
         this.textSize += text.length;
+        if (moment.last && before && moment.seconds < restShare * before.seconds)
+            this.takeRest(before, moment);
+        else
+            this.list.push(moment);
         if (this.list.length > momentsMost)
             this.textSize -= this.list.shift().text?.length ?? 0;
         for (let i = 0; this.textSize > textsMost && i < this.list.length - 1; i++) {
@@ -186,6 +195,39 @@ class Moments {
             this.list[i].text = null;
         }
         return [views ?? [], moment];
+    }
+
+    /* They would be 0: as if nothing had computed or waited. */
+    forgetTimes({nodes, arcs, rest}) {
+        const forget = (fields, values) => {
+            for (let i = 0; i < values.length; i++)
+                if (spent.includes(fields[i % fields.length]))
+                    values[i] = NaN;
+        };
+        for (const {values} of [...nodes, ...rest.nodes])
+            forget(nodeFields, values);
+        forget(arcFields, arcs.values);
+        forget(arcFields, rest.arcs);
+    }
+
+    /* The recording ends 2 ms after the last whole interval, say: rates stay those of that interval, all else is what it is at the end. */
+    takeRest(before, moment) {
+        const keepRates = (fields, values, was) => fields.forEach((field, i) => {
+            if (was && !standing.includes(field))
+                values[i] = was[i];
+        });
+        groupings.forEach((_, group) => {
+            const was = this.nodes(before, group);
+            this.nodes(moment, group).forEach((values, name) => keepRates(nodeFields, values, was.get(name)));
+            keepRates(nodeFields, moment.rest.nodes[group].values, before.rest.nodes[group].values);
+        });
+        const was = this.arcs(before, 0);
+        this.arcs(moment, 0).forEach(({values}, key) => keepRates(arcFields, values, was.get(key)?.values));
+        keepRates(arcFields, moment.rest.arcs, before.rest.arcs);
+        this.textSize -= before.text?.length ?? 0;
+        before.whole.lost = moment.whole.lost;
+        const {number, last, text, nodes, arcs, rest} = moment;
+        Object.assign(before, {number, last, text, nodes, arcs, rest, decisions: [...before.decisions, ...moment.decisions]});
     }
 
     /* {name: values} of a moment, by one of the groupings. */
@@ -260,6 +302,16 @@ function metricOf(metric, fields, values, seconds) {
         return index < 0 ? NaN : values[index];
     };
     return values && seconds > 0 ? metric.of(read, seconds) : NaN;
+}
+
+/* From one moment to the next. If no event has come, their times are the same. */
+function secondsSince(before, moment) {
+    return Math.max(moment.seconds, (moment.time - before.time) / 1e9);
+}
+
+/* "1 row", "1,234 rows", "2 processes" */
+function countedText(count, word) {
+    return `${countText(count)} ${word}${count === 1 ? "" : word.endsWith("s") ? "es" : "s"}`;
 }
 
 function shortCount(value) {

@@ -69,7 +69,7 @@ class App {
             return value;
         if (!before)
             return NaN;
-        return (value - metricOf(this.metric, arcFields, earlier(before)?.values, before.seconds)) / ((this.moment.time - before.time) / 1e9);
+        return (value - metricOf(this.metric, arcFields, earlier(before)?.values, before.seconds)) / secondsSince(before, this.moment);
     }
 
     text(value) {
@@ -300,12 +300,12 @@ class App {
         place("spots-note").textContent = `From clients to servers. The more a box executes, the bluer it is; arcs go from violet to red with ${this.metric.name}${this.isChange ? ", change per second" : ""}.${this.metric.note ? ` ${this.metric.note}` : ""}`;
     }
 
-    /* What measuring costs. With a recorder of its own, dpm live is both. */
+    /* What measuring costs. With a recorder of its own, dpm live is both. Else recorders say it now and then: what was said last. */
     costs({recorder, reader}) {
-        const share = (ns) => percent(this.moment.seconds > 0 ? ns / 1e9 / this.moment.seconds : 0);
+        const own = percent(this.moment.seconds > 0 ? reader / 1e9 / this.moment.seconds : 0);
         if (this.about.why === "record")
-            return `DPM itself: ${share(reader)} of a CPU`;
-        return `Recorder: ${share(recorder)} of a CPU${this.about.speed > 0 ? "" : `, dpm live: ${share(reader)}`}`;
+            return `DPM itself: ${own} of a CPU`;
+        return `Recorder: ${recorder === null ? "–" : percent(recorder)} of a CPU${this.about.speed > 0 ? "" : `, dpm live: ${own}`}`;
     }
 
     /* Recorders say it now and then: the latest, of up to ten seconds. */

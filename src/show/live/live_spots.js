@@ -210,10 +210,10 @@ class Spots {
         const share = metricOf(metrics.find((one) => one.key === "cpu"), nodeFields, values, app.moment.seconds);
         const what = name === "others" ? `${countText(others)} ${others === 1 ? "other" : "others"}` : app.nameOf(name);
         const isOutside = name !== "others" && app.moments.outside.has(name);
-        const hasEnded = share === 0 && values[nodeFields.indexOf("living")] === 0;
-        const says = isOutside ? "unmonitored" : Number.isNaN(share) ? "–" : hasEnded ? "ended" : `CPU ${percent(share)}`;
+        const hasEnded = !(share > 0) && values[nodeFields.indexOf("living")] === 0;
+        const says = isOutside ? "unmonitored" : hasEnded ? "ended" : Number.isNaN(share) ? "–" : `CPU ${percent(share)}`;
         const shown = app.valueOf(nodeFields, values);
-        const metric = app.metric.key === "cpu" || Number.isNaN(shown) ? "" : `, ${app.metric.name} ${app.text(shown)}`;
+        const metric = app.metric.key === "cpu" || Number.isNaN(shown) ? "" : `, ${app.metric.name} ${metricText(app.metric, shown, false)}`;
         box.second.textContent = says;
         box.title.textContent = `${what}: ${says}${metric}`;
         box.rect.style.fill = Number.isNaN(share) || share === 0 ? "" : `color-mix(in srgb, var(--blue) ${(8 + 42 * Math.min(1, share)).toFixed(0)}%, var(--paper))`;

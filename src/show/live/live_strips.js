@@ -90,8 +90,16 @@ class Strips {
                     row.points.push({at: monitor.time, values: state.values});
             }
         for (const row of this.rows.values())
-            if (row.monitor === monitor.monitor && !listed.has(row))
-                this.become(row, "gone", moment.wall);
+            if (row.monitor === monitor.monitor && !listed.has(row)) {
+                if (this.wasActive(row))
+                    this.become(row, "gone", moment.wall);
+                else /* it is there, and counted with those that were never active */
+                    this.rows.delete(row.key);
+            }
+    }
+
+    wasActive(row) {
+        return row.state?.times > 0 || row.segments.some((one) => one.state === "active");
     }
 
     forget(before) {
@@ -127,7 +135,7 @@ class Strips {
         const rows = [...this.rows.values()].sort((a, b) => order.indexOf(`${a.monitor} ${a.view}`) - order.indexOf(`${b.monitor} ${b.view}`));
         this.root.closest("section").hidden = rows.length === 0 && this.monitors.length === 0;
         const quiet = this.monitors.flatMap((one) => one.views).filter((view) => view.rows_quiet > 0)
-            .map((view) => element("p", {class: "note", "data-key": `quiet ${view.view}`}, `${view.view}[*]: ${countText(view.rows_quiet)} rows that were never active.`));
+            .map((view) => element("p", {class: "note", "data-key": `quiet ${view.view}`}, `${view.view}[*]: ${countedText(view.rows_quiet, "row")} that ${view.rows_quiet === 1 ? "was" : "were"} never active.`));
         morphChildren(this.root, [...this.warnings(), ...rows.map((row) => this.strip(row)), ...quiet]);
     }
 
@@ -141,10 +149,10 @@ class Strips {
                 if (machine.late)
                     texts.push(`${of}${machine.machine} is late: views with its values are unknown.`);
             if (one.lost > 0)
-                texts.push(`${of}${countText(one.lost)} records of sensors were lost: strips may be wrong.`);
+                texts.push(`${of}${countedText(one.lost, "record")} of sensors ${one.lost === 1 ? "was" : "were"} lost: strips may be wrong.`);
             const leftOut = one.views.reduce((sum, view) => sum + view.rows_left_out, 0);
             if (leftOut > 0)
-                texts.push(`${of}${countText(leftOut)} more rows are not shown.`);
+                texts.push(`${of}${countText(leftOut)} more ${leftOut === 1 ? "row is" : "rows are"} not shown.`);
         }
         return texts.map((text) => element("p", {class: "note", "data-key": `warning ${text}`}, text));
     }
