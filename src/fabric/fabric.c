@@ -154,8 +154,8 @@ int fabric_ask(struct fabric *fabric, const char *what, const char *subject, con
                json_t **ret_body, struct problem *problem)
 {
     natsMsg *reply = NULL;
-    natsStatus status = natsConnection_RequestString(&reply, fabric->connection, subject,
-                                                     body == NULL ? "" : body, ASK_TIMEOUT_MS);
+    natsStatus status = nats_library_request(&reply, fabric->connection, subject,
+                                             body == NULL ? "" : body, ASK_TIMEOUT_MS);
 
     if (status == NATS_NO_RESPONDERS)
         return problem_set(problem, -EOPNOTSUPP, "%s: the server at %s has no JetStream: enable it",

@@ -285,8 +285,8 @@ int fabric_available(struct problem *problem)
     return nats_library_load(problem);
 }
 
-int fabric_open(const struct fabric_options *options, int timeout_ms, struct fabric **ret_fabric,
-                struct problem *problem)
+static int open_fabric(const struct fabric_options *options, int timeout_ms,
+                       struct fabric **ret_fabric, struct problem *problem)
 {
     int error = check_options(options, problem);
     if (error == 0)
@@ -331,6 +331,17 @@ int fabric_open(const struct fabric_options *options, int timeout_ms, struct fab
     }
     *ret_fabric = fabric;
     return 0;
+}
+
+int fabric_open(const struct fabric_options *options, int timeout_ms, struct fabric **ret_fabric,
+                struct problem *problem)
+{
+    sigset_t before;
+
+    nats_library_without_signals(&before);
+    int result = open_fabric(options, timeout_ms, ret_fabric, problem);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return result;
 }
 
 /* ---- closing ---- */

@@ -13,6 +13,7 @@
 #include "base/base.h"
 
 #include <nats/nats.h>
+#include <signal.h>
 
 #define NATS_FUNCTIONS(F)                                                                          \
     F(nats_GetLastError)                                                                           \
@@ -141,6 +142,30 @@ int nats_library_load(struct problem *problem);
 #define natsSubscription_NextMsg                nats_library.natsSubscription_NextMsg
 #define natsSubscription_SetOnCompleteCB        nats_library.natsSubscription_SetOnCompleteCB
 #define natsSubscription_WaitForDrainCompletion nats_library.natsSubscription_WaitForDrainCompletion
+
+/* Before what makes threads of the library, which live on: a signal that the program itself blocks, to take it in order, would be taken by
+ * one of them, and end the program. pthread_sigmask(SIG_SETMASK, ret_before) ends it. */
+static inline void nats_library_without_signals(sigset_t *ret_before)
+{
+    sigset_t all;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, ret_before);
+}
+
+/* The first request makes a thread, too. */
+static inline natsStatus nats_library_request(natsMsg **ret_reply, natsConnection *connection,
+                                              const char *subject, const char *text,
+                                              int64_t timeout_ms)
+{
+    sigset_t before;
+
+    nats_library_without_signals(&before);
+    natsStatus status =
+        natsConnection_RequestString(ret_reply, connection, subject, text, timeout_ms);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return status;
+}
 #endif
 
 #endif

@@ -63,7 +63,7 @@ int fabric_last(struct fabric *fabric, const char *recording, enum fabric_part p
              fabric->streams[STREAM_PACKETS], fabric->session, fabric->machine, recording,
              part_name(part));
     natsStatus status =
-        natsConnection_RequestString(&message, fabric->connection, subject, "", LAST_TIMEOUT);
+        nats_library_request(&message, fabric->connection, subject, "", LAST_TIMEOUT);
     if (status == NATS_NO_RESPONDERS)
         return problem_set(problem, -ENOTCONN,
                            "%s: the server does not have the stream %s (yet): the controller "

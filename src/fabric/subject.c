@@ -53,7 +53,10 @@ int fabric_subject_open(const char *server, struct fabric_subject **ret_subject,
         return error;
     if (subject == NULL)
         return problem_set(problem, -ENOMEM, "out of memory for a connection");
+    sigset_t before;
+    nats_library_without_signals(&before);
     natsStatus status = connect_to(subject, server);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (status != NATS_OK) {
         fabric_subject_close(subject, 0);
         return problem_set(problem, -EINVAL, "NATS server '%s': %s", server,

@@ -60,6 +60,48 @@ static void test_calls(void **context)
     fabric_message_done(&message);
 }
 
+/* Whether each of this process' other threads blocks SIGTERM. Returns how many there are. */
+static unsigned check_threads(void)
+{
+    DIR *folder = opendir("/proc/self/task");
+    unsigned count = 0;
+
+    assert_non_null(folder);
+    for (struct dirent *entry; (entry = readdir(folder)) != NULL;) {
+        char path[300], line[256];
+        unsigned long long blocked = 0;
+        if (entry->d_name[0] == '.' || atoi(entry->d_name) == getpid())
+            continue;
+        snprintf(path, sizeof(path), "/proc/self/task/%s/status", entry->d_name);
+        FILE *file = fopen(path, "re");
+        bool found = false;
+        while (file != NULL && !found && fgets(line, sizeof(line), file) != NULL)
+            found = sscanf(line, "SigBlk: %llx", &blocked) == 1;
+        if (file != NULL)
+            fclose(file);
+        if (!found)
+            continue; /* it has ended */
+        assert_true((blocked >> (SIGTERM - 1) & 1) != 0);
+        count++;
+    }
+    closedir(folder);
+    return count;
+}
+
+/* Else a signal that the program itself takes, in order, would end it in one of them. */
+static void test_threads_take_no_signals(void **context)
+{
+    need_server(context);
+    int64_t call = begin_add(1, 2);
+    struct fabric_message message;
+
+    assert_true(call > 0);
+    answer_one(world.agent);
+    world_next(world.controller, FABRIC_REPLY, &message);
+    fabric_message_done(&message);
+    assert_true(check_threads() > 0);
+}
+
 static void test_no_agent(void **context)
 {
     json_t *result;
@@ -546,6 +588,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_calls, begin_pair, end_world),
+        cmocka_unit_test_setup_teardown(test_threads_take_no_signals, begin_pair, end_world),
         cmocka_unit_test_setup_teardown(test_no_agent, begin_pair, end_world),
         cmocka_unit_test_setup_teardown(test_said, begin_pair, end_world),
         cmocka_unit_test_setup_teardown(test_said_discarded, begin_pair, end_world),
