@@ -46,6 +46,10 @@ struct steering {
     struct live_feed feed;
     struct host *host;
     struct summary_record summary; /* at the end of the slice before */
+    double cost,
+        cost_time; /* ns of CPU time that measuring took, and in which time: since the meter rested last */
+    uint64_t wakes; /* CLOCK_MONOTONIC: the meter rests until then; 0: it does not ... */
+    bool rested;    /* ... but in a part of this slice */
     int signals;
 };
 
@@ -150,6 +154,69 @@ static void count_slice(struct steering *steering, const struct live_snapshot *s
     tally->machines = snapshot->machine_count;
 }
 
+/* ---- rests of the meter ---- */
+
+/* What it takes in the kernel is known once it has said so: until then, only what this program takes. */
+static void add_cost(struct steering *steering, const struct live_snapshot *snapshot)
+{
+    const struct own_cost *own = &snapshot->own;
+
+    steering->cost += (double)snapshot->reader_new;
+    if (own->hook_records > 0)
+        steering->cost += (double)snapshot->records * (double)own->hook / (double)own->hook_records;
+    steering->cost_time += (double)snapshot->real;
+}
+
+static int set_rest(struct steering *steering, uint64_t length, struct problem *problem)
+{
+    int result = live_feed_rest(&steering->feed, length > 0, problem);
+
+    if (result == -ENOTSUP)
+        return 0;
+    steering->wakes = length > 0 ? clock_now(CLOCK_MONOTONIC) + length : 0;
+    steering->rested = true;
+    steering->cost = steering->cost_time = 0;
+    return result;
+}
+
+/* Once nothing is to be done. */
+static int rest(struct steering *steering, struct problem *problem)
+{
+    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+    double time = steering->cost_time * (double)(cpus > 0 ? cpus : 1);
+    double cost = time > 0 ? steering->cost / time : 0;
+    uint64_t length = steer_rest(steering->steer, cost);
+    char percent[UNIT_SIZE], most[UNIT_SIZE];
+
+    if (length == 0 || steering->session != NULL)
+        return 0;
+    if (steering->tally.rested == 0) {
+        show_percent((uint64_t)(cost * 1e6), 1000000, percent);
+        show_percent((uint64_t)(steering->policy->cost * 1e6), 1000000, most);
+        command_say("measuring takes %s%% of the CPUs: the meter rests after each window in which "
+                    "nothing is to be done, so that it takes %s%% on average, but at most 60 s",
+                    percent, most);
+    }
+    return set_rest(steering, length, problem);
+}
+
+/* What was measured, unless the meter rested in a part of it. */
+static int add_slice(struct steering *steering, const struct live_snapshot *snapshot,
+                     const struct steer_slice *slice, struct problem *problem)
+{
+    if (steering->wakes == 0 && !steering->rested) {
+        add_cost(steering, snapshot);
+        int result = steer_add(steering->steer, slice, problem);
+        return result < 0 ? result : rest(steering, problem);
+    }
+    steering->rested = false;
+    steering->tally.rested += snapshot->real;
+    steer_rested(steering->steer, (double)snapshot->real);
+    return steering->wakes == 0 || clock_now(CLOCK_MONOTONIC) < steering->wakes
+               ? 0
+               : set_rest(steering, 0, problem);
+}
+
 #define SILENT_LEAST  10000000000u /* ns */
 #define MACHINES_MOST 64           /* that are watched */
 
@@ -185,7 +252,7 @@ static int take_slice(struct steering *steering, struct problem *problem)
     if (result == 0 && steering->journal != NULL)
         result = steer_hands_tend(steering->journal, steering->policy, &steering->members, problem);
     if (result == 0)
-        result = steer_add(steering->steer, &slice, problem);
+        result = add_slice(steering, snapshot, &slice, problem);
     if (result == 0 && steering->unstored < 0)
         result = problem_set(problem, steering->unstored, "%s", steering->why.text);
     return result < 0 ? result : command_flush_output(problem);

@@ -89,6 +89,7 @@ struct steer_policy {
     uint64_t window; /* ns that are measured before and after an act */
     uint64_t settle; /* ns after it that are not measured */
     uint64_t limit;  /* ns between two acts, at least */
+    double cost;     /* of the machine's CPUs, that measuring may take on average: 0.02 is 2 % */
 };
 
 /* Reads a policy that only its user, or root, can write, as the commands that it names. Errors: -EACCES, -EINVAL ..., with a line
@@ -263,6 +264,12 @@ struct steer;
 int steer_new(const struct steer_policy *policy, const struct steer_machine *machine,
               const struct steer_calls *calls, bool dry, struct steer **ret_steer);
 void steer_free(struct steer *steer); /* NULL is allowed */
+
+/* How long nothing has to be measured, ns, since nothing is to be done, and measuring took `cost` of the machine's CPUs, more than the policy
+ * allows; 0: the next slice is wanted. */
+uint64_t steer_rest(const struct steer *steer, double cost);
+/* So many ns have passed that were not measured. */
+void steer_rested(struct steer *steer, double time);
 
 /* The next slice was measured. Calls what there is to call. Errors: -EIO, with a line in `problem`: an act that did not help, or failed, could
  * not be undone. */

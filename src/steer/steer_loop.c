@@ -434,6 +434,26 @@ int steer_add(struct steer *steer, const struct steer_slice *slice, struct probl
     return learn(steer, problem);
 }
 
+/* ---- rest ---- */
+
+#define REST_MOST 60e9 /* ns */
+
+/* Only between two windows: what has changed meanwhile shows in the next one. */
+uint64_t steer_rest(const struct steer *steer, double cost)
+{
+    double most = steer->policy->cost;
+
+    if (steer->state != LEARNS || steer->window.slices > 0 || !steer->said_nothing ||
+        !(cost > most))
+        return 0;
+    return (uint64_t)fmin(REST_MOST, steer->before.sum.length * (cost / most - 1));
+}
+
+void steer_rested(struct steer *steer, double time)
+{
+    steer->time += (uint64_t)time;
+}
+
 /* ---- begin and end ---- */
 
 int steer_new(const struct steer_policy *policy, const struct steer_machine *machine,

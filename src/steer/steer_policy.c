@@ -7,7 +7,7 @@
  *      weight of GROUP... up to N [in FOLDER]
  *      workers of GROUP from A to B by COMMAND WORD...
  *      shares of GROUP GROUP... by COMMAND WORD...
- *      window TIME      settle TIME      limit TIME
+ *      window TIME      settle TIME      limit TIME      cost PERCENT
  */
 #include "base/amounts.h"
 #include "steer/steer_private.h"
@@ -443,6 +443,21 @@ static int read_time(struct reader *reader, uint64_t least, uint64_t *ret_time)
     return 0;
 }
 
+/* "2%", "0.1%" */
+static int read_cost(struct reader *reader)
+{
+    const char *word = reader->at < reader->count ? reader->words[reader->at] : "";
+    char *end;
+    double percent = strtod(word, &end);
+
+    if (word[0] < '0' || word[0] > '9' || strcmp(end, "%") != 0 || !(percent >= 0.01) ||
+        percent > 100)
+        return refuse(reader, "a part of the CPUs of 0.01% to 100%, such as 2%");
+    reader->policy->cost = percent / 100;
+    reader->at++;
+    return 0;
+}
+
 /* ---- lines ---- */
 
 static int read_line(struct reader *reader)
@@ -462,12 +477,14 @@ static int read_line(struct reader *reader)
         result = read_time(reader, 0, &policy->settle);
     else if (next_is(reader, "limit"))
         result = read_time(reader, 0, &policy->limit);
+    else if (next_is(reader, "cost"))
+        result = read_cost(reader);
     for (unsigned i = 0; result == -ENOENT && i < ARRAY_SIZE(kinds_of_acts); i++)
         if (next_is(reader, kinds_of_acts[i]))
             result = read_act(reader, (enum steer_act_kind)i);
     if (result == -ENOENT)
         return refuse(reader,
-                      "group, goal, cpus, weight, workers, shares, window, settle or limit");
+                      "group, goal, cpus, weight, workers, shares, window, settle, limit or cost");
     return result == 0 && reader->at < reader->count ? refuse(reader, "nothing more in this line")
                                                      : result;
 }
@@ -513,6 +530,7 @@ int steer_policy_parse(const char *file, const char *text, size_t size,
     policy->window = 5ull * SECOND;
     policy->settle = 1ull * SECOND;
     policy->limit = 10ull * SECOND;
+    policy->cost = 0.02;
     int result = size > POLICY_SIZE_MOST
                      ? problem_set(problem, -EFBIG, "%.200s: a policy has at most %d bytes", file,
                                    POLICY_SIZE_MOST)

@@ -204,6 +204,25 @@ check_equal "pipes and message queues are not metered, which would cost all proc
 "$dpm" top --interval 10s steered.trace > top 2> err
 check "dpm top marks it" grep -q '^dpm steer: try 1: workers of app: 1 -> 4' top
 
+# ---- what measuring may cost ----
+
+# A process that does nothing needs no workers; nothing measures for so little of the CPUs.
+sleep 600 &
+idle=$!
+sed "s/^group app is.*/group app is pid $idle/" policy > resting
+[ "$(nproc)" -gt 8 ] && echo 'cost 0.01%' >> resting || echo 'cost 0.1%' >> resting
+"$dpm" steer -o rested.trace --json resting > decisions 2> err &
+steer=$!
+check "what costs more than the policy allows rests" wait_for 60 grep -q '^dpm: measuring takes .*% of the CPUs: the meter rests' err
+records_again() {
+    "$dpm" dump --json --type flags rested.trace 2> err2 |
+        jq -se '[.[] | select(.process == 0) | .meter_flags] | length > 1 and .[0] < .[1]' > out
+}
+check "... and records again, after 60 s at most" wait_for 120 records_again
+kill $steer $idle
+wait $steer
+check_equal "... nothing was to be done" nothing "$(jq -r .decision decisions)"
+
 # A second server takes three times as long, and each client asks both.
 cp steered-app.py steered-slow.py
 port=$PORT

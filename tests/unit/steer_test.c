@@ -42,7 +42,7 @@ static void test_policy(void **state)
     struct steer_policy *policy =
         parse("# a comment\ngroup load is name wrk name \"a b\" cgroup /x unit y pid 12 # more\n"
               "group app is name gunicorn\n\ngoal latency p99 of load\nwindow 2m\nsettle 0s\nlimit "
-              "500ms\n"
+              "500ms\ncost 0.5%\n"
               "cpus of load app\nweight of app up to 16 in /sys/fs/cgroup/cpu/a\nweight of "
               "load up to 2\n"
               "workers of app from 2 to 8 by /bin/w -n {} app\nshares of app load by /bin/s {}");
@@ -57,11 +57,12 @@ static void test_policy(void **state)
     assert_int_equal(policy->window, 120 * 1000000000ull);
     assert_int_equal(policy->settle, 0);
     assert_int_equal(policy->limit, 500000000);
+    assert_true(fabs(policy->cost - 0.005) < 1e-9);
     assert_int_equal(policy->act_count, 5);
     assert_string_equal(policy->acts[1].cgroup, "/sys/fs/cgroup/cpu/a");
     assert_int_equal(policy->acts[3].from, 2);
     assert_int_equal(policy->acts[3].word_count, 4);
-    assert_int_equal(policy->acts[4].line, 13);
+    assert_int_equal(policy->acts[4].line, 14);
     steer_act_text(policy, &policy->acts[4], text);
     assert_string_equal(text, "shares of app load");
     steer_policy_free(policy);
@@ -99,6 +100,9 @@ static void test_refused(void **state)
          "p:4: a word is too long, has a NUL"},
         {"window 5w\n", "p:1: '5w': give a time of 1s"},
         {"window 1ms\n", "p:1: '1ms': give a time of 1s"},
+        {"cost 2\n", "p:1: '2': give a part of the CPUs"},
+        {"cost 0%\n", "p:1: '0%': give a part of the CPUs"},
+        {"cost inf%\n", "p:1: 'inf%': give a part of the CPUs"},
         {"group load is name \"x\n", "p:1: a word begins with '\"'"},
     };
     (void)state;
@@ -485,6 +489,46 @@ static void test_limit(void **state)
     end(&scene, "try workers of app: 2 -> 8; kept; try workers of other: 1 -> 3");
 }
 
+/* 12 % where 2 % are allowed: five seconds of thirty. */
+static void test_rest(void **state)
+{
+    struct scene scene;
+    (void)state;
+
+    begin(&scene, POOL, false);
+    tell(&scene, "4 " FULL);
+    assert_int_equal(0, steer_rest(scene.steer, 0.12));
+    tell(&scene, "1 " FULL);
+    assert_int_equal(0, steer_rest(scene.steer, 0.12)); /* something is tried */
+    tell(&scene, "6 load.asked=380 app.requests=380 app.busy=7.6 app.cpu=0.8 cpus=1");
+    assert_int_equal(0, steer_rest(scene.steer, 0.12)); /* and kept: what is next? */
+    tell(&scene, "10 load.asked=380 app.requests=380 app.busy=7.6 app.cpu=0.8 cpus=1");
+    assert_string_equal(scene.decided, "try workers of app: 2 -> 8; kept; nothing");
+    assert_int_equal(25, (steer_rest(scene.steer, 0.12) + 500000000) / 1000000000);
+    assert_int_equal(60, steer_rest(scene.steer, 1) / 1000000000);
+    assert_int_equal(0, steer_rest(scene.steer, 0.02));
+    tell(&scene, "1 load.asked=380 app.requests=380 app.busy=7.6 app.cpu=0.8 cpus=1");
+    assert_int_equal(0, steer_rest(scene.steer, 0.12)); /* within a window */
+    end(&scene, "try workers of app: 2 -> 8; kept; nothing");
+}
+
+/* What is left alone is so for a time, whether that is measured or not. */
+static void test_rested(void **state)
+{
+    struct scene scene;
+    (void)state;
+
+    begin(&scene, POOL, false);
+    tell(&scene, "16 " FULL);
+    assert_string_equal(scene.decided, "try workers of app: 2 -> 8; undone");
+    tell(&scene, "6 " FULL);
+    assert_int_equal(scene.acts, 2);
+    steer_rested(scene.steer, 26 * S);
+    tell(&scene, "5 " FULL);
+    assert_int_equal(scene.acts, 3);
+    end(&scene, "try workers of app: 2 -> 8; undone; nothing; try workers of app: 2 -> 8");
+}
+
 static void test_dry(void **state)
 {
     struct scene scene;
@@ -749,7 +793,8 @@ int main(void)
         cmocka_unit_test(test_undone),       cmocka_unit_test(test_worse),
         cmocka_unit_test(test_noise),        cmocka_unit_test(test_changed_load),
         cmocka_unit_test(test_wrongly_kept), cmocka_unit_test(test_few_events),
-        cmocka_unit_test(test_limit),        cmocka_unit_test(test_dry),
+        cmocka_unit_test(test_limit),        cmocka_unit_test(test_rest),
+        cmocka_unit_test(test_rested),       cmocka_unit_test(test_dry),
         cmocka_unit_test(test_fails),        cmocka_unit_test(test_fails_for_good),
         cmocka_unit_test(test_shares),       cmocka_unit_test(test_fair_shares),
         cmocka_unit_test(test_weight),       cmocka_unit_test(test_cpus),

@@ -653,6 +653,20 @@ void live_feed_hold(struct live_feed *feed, bool held)
     feed->moved = clock_now(CLOCK_MONOTONIC);
 }
 
+int live_feed_rest(struct live_feed *feed, bool rests, struct problem *problem)
+{
+    struct meter_interface *meter = feed->recording.meter;
+
+    if (feed->kind != FEED_METER || meter->change == NULL)
+        return -ENOTSUP;
+    uint64_t flags = feed->recording_options.meter.options.flags & ~meter->unknown_flags;
+    if (rests)
+        flags &= EVENT_FLAG(EVENT_TERMINATION);
+    const struct meter_change change = meter_change_flags(flags);
+    int result = meter->change(meter, 0, &change, problem);
+    return result < 0 ? result : 0;
+}
+
 void live_feed_set_pace(struct live_feed *feed, double pace)
 {
     feed->options.pace = pace;

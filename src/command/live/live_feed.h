@@ -97,6 +97,10 @@ int live_feed_step(struct live_feed *feed, struct problem *problem);
 /* No more snapshots until it is released; a meter is read on, a playback stops. */
 void live_feed_hold(struct live_feed *feed, bool held);
 
+/* Makes the processes' meter record nothing but the ends of threads until it is told to record again; snapshots go on. Returns 0, or a negative errno with a line
+ * in `problem`; -ENOTSUP: what is shown is no meter's, or that cannot rest. */
+int live_feed_rest(struct live_feed *feed, bool rests, struct problem *problem);
+
 /* Of a finished trace. */
 void live_feed_set_pace(struct live_feed *feed, double pace);
 
