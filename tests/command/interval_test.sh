@@ -48,16 +48,21 @@ sleep 0.6
 [ $i -lt 600 ]
 END
 
-# record NAME TOTAL OPTIONS MESSAGES...
-record() {
-    name=$1 total=$2 options=$3
-    shift 3
+# run_parts MESSAGES...
+run_parts() {
     rm -f err
     # shellcheck disable=SC2086 # several options
     "$dpm" run --interval 250ms --kinds unix $options -o "$name.trace" sh parts.sh "$load" "$total" "$@" > out 2> err
     so_far err > report
     lasting < report > live
-    "$dpm" stats "$name.trace" | lasting > whole
+    "$dpm" stats "$name.trace" 2> dump.err | lasting > whole
+}
+
+# record NAME TOTAL OPTIONS MESSAGES...
+record() {
+    name=$1 total=$2 options=$3
+    shift 3
+    repeat run_parts "$@"
     check "$name: there are reports while it goes on" test "$(grep -c ', so far$' err)" -ge 2
     check "... which match receives with sends" grep -q "^Matched receives: $total exact" live
     check_equal "... and agree with the trace" "$(cat whole)" "$(cat live)"

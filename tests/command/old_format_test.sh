@@ -13,9 +13,12 @@ tar -xJf "$archive"
 # then; now they are over the life of a process. The longest queue, and its bytes, did not count messages that one RECEIVE took
 # together, unless their arrival was recorded. A recording's time, and shares of it, had the start of the meter in them.
 # Percentiles were a bucket's least value, and fractions had 17 digits. The latency of a request began with its last send. What is
-# not found counted as external.
+# not found counted as external. Pairs of which a side is late were in the order of sums over messages.
 changed() {
     jq -n -c --slurpfile new "$1" --slurpfile old "$2" '
+        def ordered: map(if type == "object" and has("late_receivers") then
+            (.late_receivers, .late_senders) |= sort_by([.from, .to] | tostring) else . end);
+        ($new | ordered) as $new | ($old | ordered) as $old |
         ($new | map(if .trace.matching != null then .trace.matching |= (.external += .not_found) else . end)) as $new |
         ($new | [paths(scalars) as $path | {key: ($path | tojson), value: getpath($path)}] | from_entries) as $has |
         [$old | paths(scalars) as $path | select($has[$path | tojson] as $now | getpath($path) as $before |

@@ -61,7 +61,7 @@ END
 hung=$!
 # waits_of FILE: of each picture, whether the process waits for a message
 waits_of() {
-    awk -v row="[$hung]" 'index($0, row) { print (/ message/ ? "message" : "other") }' "$1"
+    awk -v row="[$hung]" '!/^dpm top/ && index($0, row) { print (/ message/ ? "message" : "other") }' "$1"
 }
 has_waited() {
     [ "$(waits_of hung.top | grep -c message)" -ge 6 ]
