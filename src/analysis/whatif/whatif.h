@@ -104,7 +104,8 @@ struct whatif_answer {
     double off; /* by how much `base` differs from what was recorded, at most: 0.1 is 10 % */
     double
         no_cpu; /* part of the requests' time without a CPU that other programs caused, and that stays */
-    double lacked; /* part of the requests' recorded time without a CPU, in queues, too, whatever caused it */
+    double
+        lacked; /* part of the requests' recorded time without a CPU, in queues, too, whatever caused it */
     double
         kept; /* part of the time in queues that work for no recorded request caused, and that stays */
     uint64_t left_out; /* later requests that are not simulated */
