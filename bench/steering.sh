@@ -30,7 +30,7 @@ at() {
     awk -v column="$1" '{ print $column }' "$scratch/rows" | sort -g | sed -n "$2p"
 }
 
-format='%-11s%9s%9s%9s  %-19s%8s%7s%6s  %s\n'
+format='%-11s%9s%9s%9s  %-19s%8s%7s%8s  %s\n'
 # shellcheck disable=SC2059 # a format
 printf "$format" STUDY OFF ON BEST "GAIN, %" "OF BEST" FIRST 'CPU, %' ACTS
 for study in "$@"; do
