@@ -126,6 +126,7 @@ static int add_pairs(struct live *live)
         sum->so_far[LIVE_SENT] += pair->sent.messages;
         sum->so_far[LIVE_SENT_BYTES] += pair->sent.bytes;
         sum->so_far[LIVE_RECEIVER_WAIT] += histogram_sum(&pair->times.of[TIME_RECEIVER_WAIT]);
+        sum->so_far[LIVE_QUEUE_DELAY] += histogram_sum(&pair->times.of[TIME_MESSAGE_WAIT]);
         sum->so_far[LIVE_SEND_BLOCKED] += histogram_sum(&pair->times.of[TIME_SENDER_BLOCKED]);
     }
     return 0;

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* live_counters_test.c: each counter has labels of its own, whatever programs are called. */
+/*
+ * live_counters_test.c: each counter has labels of its own, whatever programs are called; pairs of programs count what their
+ * rows have.
+ */
 #include "live/live.h"
 
 #include "tapes.h"
 
+#define MS       1000000u
 #define T0       1000000000u
 #define PROGRAMS (LIVE_COUNTED_MOST + 50)
 
@@ -107,11 +111,58 @@ static void test_others(void **context)
     tape_done(&tape);
 }
 
+/* The values of a pair that the metrics have. */
+static const enum live_value of_pair[] = {LIVE_SENT, LIVE_SENT_BYTES, LIVE_RECEIVER_WAIT,
+                                          LIVE_QUEUE_DELAY, LIVE_SEND_BLOCKED};
+
+/* Of a thread that uses no CPU. Stream and path have one number. */
+static void add_idle(struct tape *tape, uint32_t ms, enum event_id id, uint32_t stream,
+                     uint32_t sequence, uint32_t offset)
+{
+    add_message(tape, T0 + ms * MS, id, stream, sequence, stream, offset, 10)
+        ->header.proc_time_and_pc = stream;
+}
+
+/* A message waits for 50 ms in the queue of the server, which then waits for 20 ms for another one. */
+static void test_pairs(void **context)
+{
+    struct live *live = NULL;
+    struct history *history = NULL;
+    struct tape tape;
+    size_t found;
+
+    (void)context;
+    tape_init(&tape);
+    add_machine(&tape, T0, 1, UINT32_MAX);
+    add_program(&tape, 1, "client");
+    add_program(&tape, 2, "server");
+    add_unix(&tape, T0, 1, PATH_UNIX_STREAM, 5, 6);
+    add_unix(&tape, T0, 2, PATH_UNIX_STREAM, 6, 5);
+    add_idle(&tape, 10, EVENT_SEND, 1, 1, 0);
+    add_idle(&tape, 60, EVENT_RECEIVE, 2, 1, 0);
+    add_idle(&tape, 70, EVENT_RECEIVECALL, 2, 2, 10);
+    add_idle(&tape, 90, EVENT_SEND, 1, 2, 10);
+    add_idle(&tape, 90, EVENT_RECEIVE, 2, 3, 10);
+    count(&tape, &history, &live, &found);
+    const struct live_rows *rows = &live_snapshot(live, 0)->tables[LIVE_PAIRS];
+    const struct live_counter *pairs = live_counters(live, LIVE_COUNTED_PAIRS, &found);
+    assert_int_equal(found, 1);
+    assert_int_equal(rows->count, 1);
+    for (size_t i = 0; i < ARRAY_SIZE(of_pair); i++)
+        assert_int_equal(pairs[0].so_far[of_pair[i]], rows->at[0].so_far[of_pair[i]]);
+    assert_int_equal(pairs[0].so_far[LIVE_QUEUE_DELAY], 50 * MS);
+    assert_int_equal(pairs[0].so_far[LIVE_RECEIVER_WAIT], 20 * MS);
+    live_free(live);
+    history_free(history);
+    tape_done(&tape);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_labels),
         cmocka_unit_test(test_others),
+        cmocka_unit_test(test_pairs),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
