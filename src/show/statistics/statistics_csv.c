@@ -57,13 +57,16 @@ static void put_text(FILE *file, const char *from, size_t size)
     fputc('"', file);
 }
 
-/* Without values, all cells but the count are empty. */
-static void put_distribution(FILE *file, const struct histogram *from)
+/* Without values, all cells but the count are empty; of values that are not known, the count, too. */
+static void put_distribution(FILE *file, const struct result_value *value)
 {
+    const struct histogram *from = value->object;
     uint64_t values = histogram_count(from);
 
     if (values == 0)
         fputs("0,,,,,,", file);
+    else if (!value->known)
+        fputs(",,,,,,", file);
     else
         fprintf(file, "%" PRIu64 ",%.0f,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64,
                 values, (double)histogram_sum(from) / (double)values, histogram_min(from),
@@ -99,7 +102,7 @@ static void put_party(FILE *file, const struct communication *communication,
 static void put_cell(FILE *file, const struct communication *communication,
                      const struct result_column *column, const struct result_value *value)
 {
-    if (!value->known && (column->flags & RESULT_LACKS) != 0)
+    if (!value->known && !result_is_distribution(column))
         return;
     switch (column->unit) {
     case RESULT_RATE:
@@ -120,18 +123,15 @@ static void put_cell(FILE *file, const struct communication *communication,
         put_party(file, communication, value->object);
         break;
     case RESULT_PROCESS:
-        if (value->known)
-            put_party(
-                file, communication,
-                &(struct party){.processes = &(uint32_t){(uint32_t)value->amount}, .count = 1});
+        put_party(file, communication,
+                  &(struct party){.processes = &(uint32_t){(uint32_t)value->amount}, .count = 1});
         break;
     case RESULT_SIZES:
     case RESULT_TIMES:
-        put_distribution(file, value->object);
+        put_distribution(file, value);
         break;
     default:
-        if (value->known || column->unit != RESULT_NUMBER)
-            fprintf(file, "%" PRIu64, value->amount);
+        fprintf(file, "%" PRIu64, value->amount);
     }
 }
 
