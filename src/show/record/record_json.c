@@ -143,15 +143,27 @@ static void key_of(unsigned event, const char *field, char key[KEY_SIZE])
     *to = '\0';
 }
 
+static bool is_unknown(const struct event_type *type, const char *key, uint64_t value)
+{
+    switch (type->id) {
+    case EVENT_BLOCK:
+        return strcmp(key, "system_call") == 0 && value == NO_SYSTEM_CALL;
+    case EVENT_DECISION:
+        if (strcmp(key, "predicted") == 0 || strcmp(key, "noise") == 0)
+            return value == DECISION_NOT_KNOWN;
+        return value == NOT_KNOWN;
+    case EVENT_SUMMARY:
+    case EVENT_CGROUP:
+        return value == NOT_KNOWN;
+    default:
+        return false;
+    }
+}
+
 static void set_field_number(struct object *object, const char *key, const struct event_type *type,
                              uint64_t value)
 {
-    bool unknown =
-        type->id == EVENT_BLOCK
-            ? strcmp(key, "system_call") == 0 && value == NO_SYSTEM_CALL
-            : (type->id == EVENT_SUMMARY || type->id == EVENT_CGROUP) && value == NOT_KNOWN;
-
-    if (unknown)
+    if (is_unknown(type, key, value))
         set(object, key, json_null());
     else
         set_number(object, key, value);
