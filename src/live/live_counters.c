@@ -144,18 +144,39 @@ static void add_times(struct live_times *sum, const struct histogram *times)
     }
 }
 
+static bool has_answered(const struct communication *all, const struct party *party)
+{
+    for (uint32_t i = 0; i < party->count; i++) {
+        const struct communication_process *process = &all->processes[party->processes[i]];
+        if (histogram_count(&process->times.of[TIME_RESPONSE_WHOLE]) > 0)
+            return true;
+    }
+    return false;
+}
+
+/* The end that serves: the one that has accepted the connection. Of UDP no record says which end that would be: it is the one
+ * whose processes answer. */
+static int serving_end(const struct communication *all, const struct communication_path *path)
+{
+    return histogram_count(&path->times.of[TIME_RESPONSE_WHOLE]) > 0 &&
+                   !has_answered(all, &path->ends[1])
+               ? 0
+               : 1;
+}
+
 static int add_calls(struct live *live)
 {
     for (size_t i = 0; i < live->now->path_count; i++) {
         const struct communication_path *path = &live->now->paths[i];
         const struct histogram *of = path->times.of;
         char client[NAME_SIZE], server[NAME_SIZE];
+        int serves = serving_end(live->now, path);
         if (histogram_count(&of[TIME_RESPONSE_WHOLE]) + histogram_count(&of[TIME_REQUEST_WHOLE]) +
                 path->asked.unanswered ==
             0)
             continue;
-        name_party(live->now, &path->ends[0], true, client);
-        name_party(live->now, &path->ends[1], false, server);
+        name_party(live->now, &path->ends[1 - serves], true, client);
+        name_party(live->now, &path->ends[serves], false, server);
         struct live_counter *sum = sum_of(live, LIVE_COUNTED_CALLS, client, server);
         if (sum == NULL)
             return -ENOMEM;

@@ -157,12 +157,41 @@ static void test_pairs(void **context)
     tape_done(&tape);
 }
 
+/* The clients of a UDP server are not monitored: it stands first, as a client of TCP does, and is the server. */
+static void test_udp_server(void **context)
+{
+    struct live *live = NULL;
+    struct history *history = NULL;
+    struct tape tape;
+    size_t found;
+
+    (void)context;
+    tape_init(&tape);
+    add_machine(&tape, T0, 1, UINT32_MAX);
+    add_program(&tape, 1, "dnsmasq");
+    add_internet(&tape, T0, 1, PATH_UDP, 1, 53, 7, 41234);
+    for (uint32_t i = 0; i < 2; i++) {
+        add_idle(&tape, 10 + 10 * i, EVENT_RECEIVE, 1, 1 + 2 * i, i);
+        add_idle(&tape, 12 + 10 * i, EVENT_SEND, 1, 2 + 2 * i, i);
+    }
+    count(&tape, &history, &live, &found);
+    const struct live_counter *calls = live_counters(live, LIVE_COUNTED_CALLS, &found);
+    assert_int_equal(found, 1);
+    assert_string_equal(calls[0].name, "unmonitored");
+    assert_string_equal(calls[0].other, "dnsmasq");
+    assert_true(calls[0].served.count > 0);
+    live_free(live);
+    history_free(history);
+    tape_done(&tape);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_labels),
         cmocka_unit_test(test_others),
         cmocka_unit_test(test_pairs),
+        cmocka_unit_test(test_udp_server),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
