@@ -2,7 +2,7 @@
 /*
  * record_json.c: a record as one line of JSON. Keys are stable; dpm-dump(1) describes them.
  *
- *      head     time, time_ns, event, machine, pid, tid, stream, name, sequence, cpu_ns, load
+ *      head     time, time_ns, event, machine, origin, pid, tid, stream, name, sequence, cpu_ns, load
  *      body     the fields of the type's table, named in lower case with underscores
  *      context  for a path its kind and addresses, for a child its pid ...
  *      where    the PC; its procedure and module, if known
@@ -87,6 +87,7 @@ static void set_head(struct object *object, struct record_face *face, const stru
     set(object, "event", json_string_nocheck(event_type(header->id)->name));
     if (machine != NULL)
         set_text(object, "machine", machine->name, sizeof(machine->name));
+    set_number(object, "origin", event->origin);
     set_stream(object, stream);
     set_number(object, "stream", header->stream);
     if (stream != NULL)

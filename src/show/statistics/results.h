@@ -24,9 +24,9 @@ enum result_unit {
     RESULT_COUNT, /* 1,234 */
     RESULT_BYTES,
     RESULT_NS,
-    RESULT_SIGNED, /* ns, int64_t */
-    RESULT_NUMBER, /* an identifier such as a pid: no separators */
-    RESULT_RATE,   /* `value` per second of `whole`; ns: else of the recording */
+    RESULT_SIGNED,    /* ns, int64_t */
+    RESULT_NUMBER,    /* an identifier such as a pid: no separators */
+    RESULT_RATE,      /* `value` per second of `whole`; ns: else of the recording */
     RESULT_BYTE_RATE, /* bytes per second */
     RESULT_SHARE,     /* value / whole: 0 to 1; text shows % */
     RESULT_MEAN,      /* value / whole */
