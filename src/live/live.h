@@ -260,7 +260,8 @@ struct live_counter {
         name[LIVE_NAME_SIZE]; /* of the program ...; of pairs and calls, the sender's or client's */
     char other
         [LIVE_NAME_SIZE]; /* the machine; the receiver or server: a program, or an unmonitored address */
-    uint64_t so_far[LIVE_VALUES];
+    uint64_t so_far
+        [LIVE_VALUES]; /* waits of programs only, as intervals have said: they take nothing back */
     struct live_times served, asked; /* of calls: as the server and as the client has timed them */
 };
 

@@ -103,12 +103,35 @@ static int add_rows(struct live *live, enum live_table table, enum live_counted 
     for (size_t i = 0; i < live->all[table].count; i++) {
         const struct live_row *row = &live->all[table].at[i];
         char name[NAME_SIZE], machine[NAME_SIZE] = "";
-        live_group_names(live, table, i, name, table == LIVE_MACHINES ? NULL : machine);
+        live_group_names(live, table, live->all[table].sources[i], name,
+                         table == LIVE_MACHINES ? NULL : machine);
         struct live_counter *sum = sum_of(live, to, name, machine);
         if (sum == NULL)
             return -ENOMEM;
-        for (unsigned value = 0; value < LIVE_VALUES; value++)
+        for (unsigned value = 0; value < LIVE_WAITS; value++)
             sum->so_far[value] += row->so_far[value];
+    }
+    return 0;
+}
+
+/* What rows have of waits so far becomes less: a wait for any of several files is one for an event until it ends. */
+static int add_waits(struct live *live)
+{
+    for (uint32_t i = 0; i < live->waits.processes.used; i++) {
+        uint32_t row;
+        int error;
+        const struct live_process *process = live_waits_at(live, i, &row, &error);
+        char name[NAME_SIZE], machine[NAME_SIZE];
+        if (error < 0)
+            return error;
+        if (process == NULL || row >= live->now->process_count)
+            continue;
+        live_group_names(live, LIVE_PROGRAMS, row, name, machine);
+        struct live_counter *sum = sum_of(live, LIVE_COUNTED_PROGRAMS, name, machine);
+        if (sum == NULL)
+            return -ENOMEM;
+        for (unsigned kind = 0; kind < ELAPSED_KIND_COUNT; kind++)
+            sum->so_far[LIVE_WAITS + kind] += process->told[kind];
     }
     return 0;
 }
@@ -219,8 +242,8 @@ int live_counters_make(struct live *live)
             memset(live->sets[i].sum, 0, live->sets[i].keys.count * sizeof(*live->sets[i].sum));
     if (add_rows(live, LIVE_PROGRAMS, LIVE_COUNTED_PROGRAMS) < 0 ||
         add_rows(live, LIVE_CONTAINERS, LIVE_COUNTED_CONTAINERS) < 0 ||
-        add_rows(live, LIVE_MACHINES, LIVE_COUNTED_MACHINES) < 0 || add_pairs(live) < 0 ||
-        add_calls(live) < 0)
+        add_rows(live, LIVE_MACHINES, LIVE_COUNTED_MACHINES) < 0 || add_waits(live) < 0 ||
+        add_pairs(live) < 0 || add_calls(live) < 0)
         return -ENOMEM;
     for (unsigned i = 0; i < LIVE_COUNTED_SETS; i++)
         for (uint32_t k = 0; k < live->sets[i].keys.count; k++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * live_counters_test.c: each counter has labels of its own, whatever programs are called; pairs of programs count what their
- * rows have.
+ * rows have; and none becomes less, or grows by what it has counted before.
  */
 #include "live/live.h"
 
@@ -185,6 +185,68 @@ static void test_udp_server(void **context)
     tape_done(&tape);
 }
 
+/* So many records of a tape have come. */
+static size_t come;
+
+static int next_that_came(struct source *source, struct event *ret_event, uint64_t *ret_complete,
+                          struct problem *problem)
+{
+    struct tape *tape = (struct tape *)source;
+
+    if (tape->at < come)
+        return tape_next(source, ret_event, ret_complete, problem);
+    *ret_complete = tape->records[tape->at]->time;
+    return SOURCE_NONE_YET;
+}
+
+static const struct live_counter *take_at(struct history *history, struct live *live, uint64_t time)
+{
+    const struct analysis analysis = live_analysis(live);
+    struct problem problem = {""};
+    size_t found;
+
+    assert_true(analyses_read(history, &analysis, 1, &problem) >= 0);
+    assert_int_equal(live_take(live, 1, time, time == 0), 0);
+    const struct live_counter *counters = live_counters(live, LIVE_COUNTED_PROGRAMS, &found);
+    assert_int_equal(found, 1);
+    return counters;
+}
+
+/* It waits in epoll_wait for 1.1 s. That this was for an unmonitored client is known after a second of it was counted. */
+static void test_wait_that_becomes_known(void **context)
+{
+    const uint64_t *waits;
+    struct live *live = NULL;
+    struct history *history = NULL;
+    struct problem problem = {""};
+    struct tape tape;
+    struct source *source = &tape.source;
+
+    (void)context;
+    tape_init(&tape);
+    tape.source.next = next_that_came;
+    add_machine(&tape, T0, 1, UINT32_MAX);
+    add_program(&tape, 1, "nginx");
+    add_internet(&tape, T0, 1, PATH_TCP, 1, 80, 7, 41234)->role = PATH_ROLE_ACCEPTED;
+    struct record *call = add_event(&tape, T0 + 10 * MS, EVENT_RECEIVECALL, 1, 1);
+    call->any.system_call = 232;
+    call->header.proc_time_and_pc = 1;
+    come = tape.count;
+    add_idle(&tape, 1110, EVENT_RECEIVE, 1, 2, 0);
+    assert_int_equal(history_new(&source, 1, &history, &problem), 0);
+    assert_int_equal(live_new(history, &live), 0);
+    live_count(live, clean);
+    waits = take_at(history, live, T0 + 1010 * MS)->so_far + LIVE_WAITS;
+    assert_int_equal(waits[ELAPSED_EVENT], 1000 * MS);
+    come = SIZE_MAX;
+    waits = take_at(history, live, 0)->so_far + LIVE_WAITS;
+    assert_int_equal(waits[ELAPSED_EVENT], 1000 * MS);
+    assert_int_equal(waits[ELAPSED_OUTSIDE], 100 * MS);
+    live_free(live);
+    history_free(history);
+    tape_done(&tape);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -192,6 +254,7 @@ int main(void)
         cmocka_unit_test(test_others),
         cmocka_unit_test(test_pairs),
         cmocka_unit_test(test_udp_server),
+        cmocka_unit_test(test_wait_that_becomes_known),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
