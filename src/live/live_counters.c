@@ -108,6 +108,7 @@ static int add_rows(struct live *live, enum live_table table, enum live_counted 
         struct live_counter *sum = sum_of(live, to, name, machine);
         if (sum == NULL)
             return -ENOMEM;
+        sum->unknown |= row->unknown;
         for (unsigned value = 0; value < LIVE_WAITS; value++)
             sum->so_far[value] += row->so_far[value];
     }
@@ -146,6 +147,7 @@ static int add_pairs(struct live *live)
         struct live_counter *sum = sum_of(live, LIVE_COUNTED_PAIRS, from, to);
         if (sum == NULL)
             return -ENOMEM;
+        sum->unknown |= live_unknown(live->now, false);
         sum->so_far[LIVE_SENT] += pair->sent.messages;
         sum->so_far[LIVE_SENT_BYTES] += pair->sent.bytes;
         sum->so_far[LIVE_RECEIVER_WAIT] += histogram_sum(&pair->times.of[TIME_RECEIVER_WAIT]);
@@ -226,6 +228,7 @@ static void raise_times(struct live_times *times, const struct live_times *to)
 
 static void raise_counter(struct live_counter *counter, const struct live_counter *sum)
 {
+    counter->unknown = sum->unknown;
     for (unsigned i = 0; i < LIVE_VALUES; i++)
         if (live_value_kind(i)->is_moment)
             counter->so_far[i] = sum->so_far[i];

@@ -199,6 +199,9 @@ const struct live_row *live_all_find(const struct live_all *all, uint64_t key);
 void live_all_clear(struct live_all *all);
 void live_all_done(struct live_all *all);
 
+/* Bits of the values that a row does not know. */
+uint64_t live_unknown(const struct communication *all, bool queue_unknown);
+
 /* Adds the values of a row. */
 void live_row_add(struct live_row *sum, const struct live_row *row);
 

@@ -3,7 +3,7 @@
  * live_counters_test.c: each counter has labels of its own, whatever programs are called; pairs of programs count what their
  * rows have; and none becomes less, or grows by what it has counted before.
  */
-#include "live/live.h"
+#include "show/live/live_face.h"
 
 #include "tapes.h"
 
@@ -185,6 +185,50 @@ static void test_udp_server(void **context)
     tape_done(&tape);
 }
 
+/* All metrics; the caller frees them. */
+static char *metrics(const struct live *live)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *file = open_memstream(&text, &size);
+
+    assert_non_null(file);
+    assert_int_equal(show_live_metrics(live, &(struct live_served){0}, false, file), 0);
+    assert_int_equal(fclose(file), 0);
+    return text;
+}
+
+/* Selection rules may have removed RECEIVEs: how many messages wait is not known, and is no metric. */
+static void test_unknown_queues(void **context)
+{
+    const struct flags_record flags = {.header = {.time = T0, .id = EVENT_FLAGS, .flags = 16},
+                                       .meter_flags = UINT32_MAX,
+                                       .rules = 1};
+    struct live *live = NULL;
+    struct history *history = NULL;
+    struct tape tape;
+    size_t found;
+
+    (void)context;
+    tape_init(&tape);
+    add_machine(&tape, T0, 1, UINT32_MAX);
+    tape_add(&tape, &flags);
+    add_program(&tape, 1, "client");
+    add_program(&tape, 2, "server");
+    add_unix(&tape, T0, 1, PATH_UNIX_STREAM, 5, 6);
+    add_unix(&tape, T0, 2, PATH_UNIX_STREAM, 6, 5);
+    add_idle(&tape, 10, EVENT_SEND, 1, 1, 0);
+    count(&tape, &history, &live, &found);
+    char *text = metrics(live);
+    assert_non_null(strstr(text, "dpm_program_sent_messages_total{program=\"client\""));
+    assert_null(strstr(text, "dpm_program_queue_messages{"));
+    assert_null(strstr(text, "dpm_program_queue_bytes{"));
+    free(text);
+    live_free(live);
+    history_free(history);
+    tape_done(&tape);
+}
+
 /* So many records of a tape have come. */
 static size_t come;
 
@@ -250,11 +294,9 @@ static void test_wait_that_becomes_known(void **context)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_labels),
-        cmocka_unit_test(test_others),
-        cmocka_unit_test(test_pairs),
-        cmocka_unit_test(test_udp_server),
-        cmocka_unit_test(test_wait_that_becomes_known),
+        cmocka_unit_test(test_labels),         cmocka_unit_test(test_others),
+        cmocka_unit_test(test_pairs),          cmocka_unit_test(test_udp_server),
+        cmocka_unit_test(test_unknown_queues), cmocka_unit_test(test_wait_that_becomes_known),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -105,6 +105,8 @@ static void print_value(const struct live *live, enum live_counted set, enum liv
     snprintf(full, sizeof(full), "%s_%s", sets[set].prefix, name);
     print_head(full, kind->is_moment ? "gauge" : "counter", unit, kind->meaning, out);
     for (size_t i = 0; i < count; i++) {
+        if ((counters[i].unknown >> value & 1) != 0)
+            continue;
         fprintf(out->file, "%s%s{", full, kind->is_moment ? "" : "_total");
         print_labels(&counters[i], sets[set].label, sets[set].other, out);
         fputs("} ", out->file);
