@@ -375,7 +375,7 @@ static void qualify(const struct top_look *look, unsigned value,
     const struct live_value_kind *kind = live_value_kind(value);
     bool stands = snapshot->stands || (look->changes && before != NULL && before->stands);
 
-    if (look->so_far)
+    if (look->so_far || !live_row_knows(row, value))
         return;
     if (stands && kind->unit == LIVE_NS && !kind->is_moment)
         strcpy(text, "-");
