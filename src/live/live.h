@@ -271,7 +271,8 @@ struct live_counter {
     uint64_t unknown; /* as of a row */
     uint64_t so_far
         [LIVE_VALUES]; /* waits of programs only, as intervals have said: they take nothing back */
-    struct live_times served, asked; /* of calls: as the server and as the client has timed them */
+    struct live_times served,
+        asked; /* of calls: as the server and as the client has timed them, without answers that may go on */
 };
 
 /* Makes a label of at most `size` bytes of a name, and a NUL: never longer than the name. */

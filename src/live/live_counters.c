@@ -169,6 +169,21 @@ static void add_times(struct live_times *sum, const struct histogram *times)
     }
 }
 
+/* An answer that may go on becomes longer: it would have to leave a bucket for a later one. `last`: none goes on. */
+static int add_ended_times(struct live_times *sum, const struct histogram *times,
+                           const struct histogram *open, bool last)
+{
+    struct histogram ended = {0};
+    int result = histogram_merge(&ended, times, HISTOGRAM_MOST);
+
+    if (result == 0 && !last)
+        histogram_subtract(&ended, open);
+    if (result == 0)
+        add_times(sum, &ended);
+    histogram_done(&ended);
+    return result;
+}
+
 static bool has_answered(const struct communication *all, const struct party *party)
 {
     for (uint32_t i = 0; i < party->count; i++) {
@@ -189,7 +204,7 @@ static int serving_end(const struct communication *all, const struct communicati
                : 1;
 }
 
-static int add_calls(struct live *live)
+static int add_calls(struct live *live, bool last)
 {
     for (size_t i = 0; i < live->now->path_count; i++) {
         const struct communication_path *path = &live->now->paths[i];
@@ -205,8 +220,12 @@ static int add_calls(struct live *live)
         struct live_counter *sum = sum_of(live, LIVE_COUNTED_CALLS, client, server);
         if (sum == NULL)
             return -ENOMEM;
-        add_times(&sum->served, &of[TIME_RESPONSE_WHOLE]);
-        add_times(&sum->asked, &of[TIME_REQUEST_WHOLE]);
+        if (add_ended_times(&sum->served, &of[TIME_RESPONSE_WHOLE], &path->open_responses, last) <
+                0 ||
+            add_ended_times(&sum->asked, &of[TIME_REQUEST_WHOLE], &path->open_requests, last) < 0)
+            return -ENOMEM;
+        sum->so_far[LIVE_REQUESTS] += histogram_count(&of[TIME_RESPONSE_WHOLE]);
+        sum->so_far[LIVE_ASKED] += histogram_count(&of[TIME_REQUEST_WHOLE]);
         sum->so_far[LIVE_UNANSWERED] += path->asked.unanswered;
     }
     return 0;
@@ -238,7 +257,7 @@ static void raise_counter(struct live_counter *counter, const struct live_counte
     raise_times(&counter->asked, &sum->asked);
 }
 
-int live_counters_make(struct live *live)
+int live_counters_make(struct live *live, bool last)
 {
     for (unsigned i = 0; i < LIVE_COUNTED_SETS; i++)
         if (live->sets[i].sum != NULL)
@@ -246,7 +265,7 @@ int live_counters_make(struct live *live)
     if (add_rows(live, LIVE_PROGRAMS, LIVE_COUNTED_PROGRAMS) < 0 ||
         add_rows(live, LIVE_CONTAINERS, LIVE_COUNTED_CONTAINERS) < 0 ||
         add_rows(live, LIVE_MACHINES, LIVE_COUNTED_MACHINES) < 0 || add_waits(live) < 0 ||
-        add_pairs(live) < 0 || add_calls(live) < 0)
+        add_pairs(live) < 0 || add_calls(live, last) < 0)
         return -ENOMEM;
     for (unsigned i = 0; i < LIVE_COUNTED_SETS; i++)
         for (uint32_t k = 0; k < live->sets[i].keys.count; k++)

@@ -210,7 +210,8 @@ void live_choose_wait(struct live_row *row);
 
 /* ---- live_counters.c ---- */
 
-int live_counters_make(struct live *live);
+/* `last`: the recordings have ended. Returns 0 or -ENOMEM. */
+int live_counters_make(struct live *live, bool last);
 void live_counters_done(struct live *live);
 
 /* ---- live_groups.c ---- */

@@ -185,6 +185,39 @@ static void test_udp_server(void **context)
     tape_done(&tape);
 }
 
+/* So many records of a tape have come. */
+static size_t come;
+
+static int next_that_came(struct source *source, struct event *ret_event, uint64_t *ret_complete,
+                          struct problem *problem)
+{
+    struct tape *tape = (struct tape *)source;
+
+    if (tape->at < come)
+        return tape_next(source, ret_event, ret_complete, problem);
+    *ret_complete = tape->records[tape->at]->time;
+    return SOURCE_NONE_YET;
+}
+
+/* Takes a snapshot of them; time 0: the last one. */
+static void take_at(struct history *history, struct live *live, uint64_t time)
+{
+    const struct analysis analysis = live_analysis(live);
+    struct problem problem = {""};
+
+    assert_true(analyses_read(history, &analysis, 1, &problem) >= 0);
+    assert_int_equal(live_take(live, 1, time, time == 0), 0);
+}
+
+static const struct live_counter *only_one(const struct live *live, enum live_counted set)
+{
+    size_t found;
+    const struct live_counter *counters = live_counters(live, set, &found);
+
+    assert_int_equal(found, 1);
+    return counters;
+}
+
 /* All metrics; the caller frees them. */
 static char *metrics(const struct live *live)
 {
@@ -229,33 +262,6 @@ static void test_unknown_queues(void **context)
     tape_done(&tape);
 }
 
-/* So many records of a tape have come. */
-static size_t come;
-
-static int next_that_came(struct source *source, struct event *ret_event, uint64_t *ret_complete,
-                          struct problem *problem)
-{
-    struct tape *tape = (struct tape *)source;
-
-    if (tape->at < come)
-        return tape_next(source, ret_event, ret_complete, problem);
-    *ret_complete = tape->records[tape->at]->time;
-    return SOURCE_NONE_YET;
-}
-
-static const struct live_counter *take_at(struct history *history, struct live *live, uint64_t time)
-{
-    const struct analysis analysis = live_analysis(live);
-    struct problem problem = {""};
-    size_t found;
-
-    assert_true(analyses_read(history, &analysis, 1, &problem) >= 0);
-    assert_int_equal(live_take(live, 1, time, time == 0), 0);
-    const struct live_counter *counters = live_counters(live, LIVE_COUNTED_PROGRAMS, &found);
-    assert_int_equal(found, 1);
-    return counters;
-}
-
 /* It waits in epoll_wait for 1.1 s. That this was for an unmonitored client is known after a second of it was counted. */
 static void test_wait_that_becomes_known(void **context)
 {
@@ -280,12 +286,55 @@ static void test_wait_that_becomes_known(void **context)
     assert_int_equal(history_new(&source, 1, &history, &problem), 0);
     assert_int_equal(live_new(history, &live), 0);
     live_count(live, clean);
-    waits = take_at(history, live, T0 + 1010 * MS)->so_far + LIVE_WAITS;
+    take_at(history, live, T0 + 1010 * MS);
+    waits = only_one(live, LIVE_COUNTED_PROGRAMS)->so_far + LIVE_WAITS;
     assert_int_equal(waits[ELAPSED_EVENT], 1000 * MS);
     come = SIZE_MAX;
-    waits = take_at(history, live, 0)->so_far + LIVE_WAITS;
+    take_at(history, live, 0);
+    waits = only_one(live, LIVE_COUNTED_PROGRAMS)->so_far + LIVE_WAITS;
     assert_int_equal(waits[ELAPSED_EVENT], 1000 * MS);
     assert_int_equal(waits[ELAPSED_OUTSIDE], 100 * MS);
+    live_free(live);
+    history_free(history);
+    tape_done(&tape);
+}
+
+/* A server answers in pieces: the first one after 20 ms, the last one after 2 s. A bucket that had the first time would keep
+ * it. */
+static void test_answer_that_goes_on(void **context)
+{
+    struct live *live = NULL;
+    struct history *history = NULL;
+    struct problem problem = {""};
+    struct tape tape;
+    struct source *source = &tape.source;
+    const struct live_counter *call;
+
+    (void)context;
+    tape_init(&tape);
+    tape.source.next = next_that_came;
+    add_machine(&tape, T0, 1, UINT32_MAX);
+    add_program(&tape, 1, "server");
+    add_internet(&tape, T0, 1, PATH_TCP, 1, 80, 7, 41234)->role = PATH_ROLE_ACCEPTED;
+    add_idle(&tape, 10, EVENT_RECEIVE, 1, 1, 0);
+    add_idle(&tape, 30, EVENT_SEND, 1, 2, 0);
+    come = tape.count;
+    add_idle(&tape, 2010, EVENT_SEND, 1, 3, 10);
+    assert_int_equal(history_new(&source, 1, &history, &problem), 0);
+    assert_int_equal(live_new(history, &live), 0);
+    live_count(live, clean);
+    take_at(history, live, T0 + 40 * MS);
+    call = only_one(live, LIVE_COUNTED_CALLS);
+    assert_int_equal(call->so_far[LIVE_REQUESTS], 1);
+    assert_int_equal(call->served.count, 0);
+    come = SIZE_MAX;
+    take_at(history, live, 0);
+    call = only_one(live, LIVE_COUNTED_CALLS);
+    assert_int_equal(call->so_far[LIVE_REQUESTS], 1);
+    assert_int_equal(call->served.count, 1);
+    assert_int_equal(call->served.sum, 2000 * MS);
+    for (size_t i = 0; i < LIVE_BOUNDS; i++)
+        assert_int_equal(call->served.up_to[i], live_bounds[i] >= 2500 * MS);
     live_free(live);
     history_free(history);
     tape_done(&tape);
@@ -294,9 +343,13 @@ static void test_wait_that_becomes_known(void **context)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_labels),         cmocka_unit_test(test_others),
-        cmocka_unit_test(test_pairs),          cmocka_unit_test(test_udp_server),
-        cmocka_unit_test(test_unknown_queues), cmocka_unit_test(test_wait_that_becomes_known),
+        cmocka_unit_test(test_labels),
+        cmocka_unit_test(test_others),
+        cmocka_unit_test(test_pairs),
+        cmocka_unit_test(test_udp_server),
+        cmocka_unit_test(test_unknown_queues),
+        cmocka_unit_test(test_wait_that_becomes_known),
+        cmocka_unit_test(test_answer_that_goes_on),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

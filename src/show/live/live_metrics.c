@@ -156,12 +156,12 @@ static void print_calls(const struct live *live, const char *name, const char *h
 
     print_head(name, "counter", "", help, out);
     for (size_t i = 0; i < count; i++) {
-        uint64_t answered = calls[i].asked.count > calls[i].served.count ? calls[i].asked.count
-                                                                         : calls[i].served.count;
+        const uint64_t *so_far = calls[i].so_far;
+        uint64_t answered =
+            so_far[LIVE_ASKED] > so_far[LIVE_REQUESTS] ? so_far[LIVE_ASKED] : so_far[LIVE_REQUESTS];
         fprintf(out->file, "%s_total{", name);
         print_labels(&calls[i], "client", "server", out);
-        fprintf(out->file, "} %" PRIu64 "\n",
-                calls[i].so_far[LIVE_UNANSWERED] + (failed ? 0 : answered));
+        fprintf(out->file, "} %" PRIu64 "\n", so_far[LIVE_UNANSWERED] + (failed ? 0 : answered));
     }
 }
 
