@@ -340,6 +340,44 @@ static void test_answer_that_goes_on(void **context)
     tape_done(&tape);
 }
 
+static double silent_seconds(const struct live *live)
+{
+    char *text = metrics(live);
+    const char *at = strstr(text, "\ndpm_recording_silent_seconds{");
+
+    assert_non_null(at);
+    at = strstr(at, "} ");
+    assert_non_null(at);
+    double seconds = strtod(at + 2, NULL);
+    free(text);
+    return seconds;
+}
+
+/* A recording of 1970 that broke off is silent until today; one that ended in order is not. */
+static void test_silence_after_the_end(void **context)
+{
+    (void)context;
+    for (int complete = 0; complete < 2; complete++) {
+        struct live *live = NULL;
+        struct history *history = NULL;
+        struct tape tape;
+        size_t found;
+
+        tape_init(&tape);
+        tape.state = (struct source_state){.complete = complete, .end_reason = END_COMPLETE};
+        add_machine(&tape, T0, 1, UINT32_MAX);
+        add_program(&tape, 1, "a");
+        count(&tape, &history, &live, &found);
+        if (complete)
+            assert_true(silent_seconds(live) < 1);
+        else
+            assert_true(silent_seconds(live) > 1e9);
+        live_free(live);
+        history_free(history);
+        tape_done(&tape);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -350,6 +388,7 @@ int main(void)
         cmocka_unit_test(test_unknown_queues),
         cmocka_unit_test(test_wait_that_becomes_known),
         cmocka_unit_test(test_answer_that_goes_on),
+        cmocka_unit_test(test_silence_after_the_end),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

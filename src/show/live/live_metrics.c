@@ -239,12 +239,23 @@ static void print_time(const char *name, const char *help, uint64_t ns, const st
     fputc('\n', out->file);
 }
 
+/* No snapshot comes after the end: of a recording that broke off, time goes on. */
+static uint64_t silence(const struct live_snapshot *snapshot, const struct live_machine *machine)
+{
+    int64_t since = (int64_t)clock_now(CLOCK_REALTIME) - snapshot->wall;
+
+    return snapshot->last && !machine->complete && since > 0 ? machine->last + (uint64_t)since
+                                                             : machine->last;
+}
+
 static void print_states(const struct live_snapshot *snapshot, const struct output *out)
 {
     char name[sizeof(snapshot->machines->name)];
 
     print_head("dpm_recording_silent_seconds", "gauge", "seconds",
-               "Time since a record of a machine came, as of the latest snapshot", out);
+               "Time since a record of a machine came, until the latest snapshot; or, if its "
+               "recording broke off and none goes on, until now",
+               out);
     for (size_t i = 0; i < snapshot->machine_count; i++) {
         const struct live_machine *machine = &snapshot->machines[i];
         if (machine->last == UINT64_MAX)
@@ -253,7 +264,7 @@ static void print_states(const struct live_snapshot *snapshot, const struct outp
         fputs("dpm_recording_silent_seconds{machine=\"", out->file);
         print_label(name, out);
         fputs("\"} ", out->file);
-        print_seconds(machine->last, out);
+        print_seconds(silence(snapshot, machine), out);
         fputc('\n', out->file);
     }
 }
