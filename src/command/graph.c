@@ -22,7 +22,7 @@ struct graph_options {
 
 /* What to write, and how. */
 struct drawing {
-    const struct history_graph *graph;
+    struct history_graph *graph;
     enum graph_format format;
 };
 
@@ -33,7 +33,7 @@ static int write_drawing(const void *what, FILE *file)
     return history_graph_write(drawing->graph, drawing->format, file);
 }
 
-static int write_graph(const struct history_graph *graph, const struct graph_options *options,
+static int write_graph(struct history_graph *graph, const struct graph_options *options,
                        struct problem *problem)
 {
     const struct drawing drawing = {graph, options->format};

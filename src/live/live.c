@@ -414,7 +414,7 @@ int live_take(struct live *live, uint32_t origins, uint64_t time, bool last)
     if (result == 0)
         result = describe_machines(live, origins, goes_on ? 0 : time, snapshot);
     if (result == 0 && live->label != NULL)
-        result = live_counters_make(live);
+        result = live_counters_make(live, last);
     if (result < 0) {
         free_snapshot(snapshot);
         return result;

@@ -124,6 +124,7 @@ struct live_row {
     char other[LIVE_NAME_SIZE];   /* the receiver; the end that serves; "" else */
     char address[LIVE_NAME_SIZE]; /* of the service, of connections */
     struct live_wait wait;        /* of processes and groups */
+    uint64_t unknown;             /* live_row_knows */
     uint64_t so_far[LIVE_VALUES];
     uint64_t interval[LIVE_VALUES]; /* LIVE_CORRECTION: int64_t */
 };
@@ -135,6 +136,13 @@ uint64_t live_group_row_key(const struct communication *all,
 void live_group_row_name(const struct communication *all,
                          const struct communication_process *process, enum live_table table,
                          char name[LIVE_NAME_SIZE]);
+
+/* Whether a value is known: queues are not after selection rules, which may have removed receives; nor is what a recording of
+ * another system does not have. */
+static inline bool live_row_knows(const struct live_row *row, unsigned value)
+{
+    return value >= LIVE_WAITS || (row->unknown >> value & 1) == 0;
+}
 
 /* As it is shown and sorted by: of the CPU time of an interval, what was used in it. */
 uint64_t live_row_value(const struct live_row *row, unsigned value, bool so_far);
@@ -260,8 +268,11 @@ struct live_counter {
         name[LIVE_NAME_SIZE]; /* of the program ...; of pairs and calls, the sender's or client's */
     char other
         [LIVE_NAME_SIZE]; /* the machine; the receiver or server: a program, or an unmonitored address */
-    uint64_t so_far[LIVE_VALUES];
-    struct live_times served, asked; /* of calls: as the server and as the client has timed them */
+    uint64_t unknown; /* as of a row */
+    uint64_t so_far
+        [LIVE_VALUES]; /* waits of programs only, as intervals have said: they take nothing back */
+    struct live_times served,
+        asked; /* of calls: as the server and as the client has timed them, without answers that may go on */
 };
 
 /* Makes a label of at most `size` bytes of a name, and a NUL: never longer than the name. */

@@ -103,12 +103,36 @@ static int add_rows(struct live *live, enum live_table table, enum live_counted 
     for (size_t i = 0; i < live->all[table].count; i++) {
         const struct live_row *row = &live->all[table].at[i];
         char name[NAME_SIZE], machine[NAME_SIZE] = "";
-        live_group_names(live, table, i, name, table == LIVE_MACHINES ? NULL : machine);
+        live_group_names(live, table, live->all[table].sources[i], name,
+                         table == LIVE_MACHINES ? NULL : machine);
         struct live_counter *sum = sum_of(live, to, name, machine);
         if (sum == NULL)
             return -ENOMEM;
-        for (unsigned value = 0; value < LIVE_VALUES; value++)
+        sum->unknown |= row->unknown;
+        for (unsigned value = 0; value < LIVE_WAITS; value++)
             sum->so_far[value] += row->so_far[value];
+    }
+    return 0;
+}
+
+/* What rows have of waits so far becomes less: a wait for any of several files is one for an event until it ends. */
+static int add_waits(struct live *live)
+{
+    for (uint32_t i = 0; i < live->waits.processes.used; i++) {
+        uint32_t row;
+        int error;
+        const struct live_process *process = live_waits_at(live, i, &row, &error);
+        char name[NAME_SIZE], machine[NAME_SIZE];
+        if (error < 0)
+            return error;
+        if (process == NULL || row >= live->now->process_count)
+            continue;
+        live_group_names(live, LIVE_PROGRAMS, row, name, machine);
+        struct live_counter *sum = sum_of(live, LIVE_COUNTED_PROGRAMS, name, machine);
+        if (sum == NULL)
+            return -ENOMEM;
+        for (unsigned kind = 0; kind < ELAPSED_KIND_COUNT; kind++)
+            sum->so_far[LIVE_WAITS + kind] += process->told[kind];
     }
     return 0;
 }
@@ -123,9 +147,11 @@ static int add_pairs(struct live *live)
         struct live_counter *sum = sum_of(live, LIVE_COUNTED_PAIRS, from, to);
         if (sum == NULL)
             return -ENOMEM;
+        sum->unknown |= live_unknown(live->now, false);
         sum->so_far[LIVE_SENT] += pair->sent.messages;
         sum->so_far[LIVE_SENT_BYTES] += pair->sent.bytes;
         sum->so_far[LIVE_RECEIVER_WAIT] += histogram_sum(&pair->times.of[TIME_RECEIVER_WAIT]);
+        sum->so_far[LIVE_QUEUE_DELAY] += histogram_sum(&pair->times.of[TIME_MESSAGE_WAIT]);
         sum->so_far[LIVE_SEND_BLOCKED] += histogram_sum(&pair->times.of[TIME_SENDER_BLOCKED]);
     }
     return 0;
@@ -143,23 +169,63 @@ static void add_times(struct live_times *sum, const struct histogram *times)
     }
 }
 
-static int add_calls(struct live *live)
+/* An answer that may go on becomes longer: it would have to leave a bucket for a later one. `last`: none goes on. */
+static int add_ended_times(struct live_times *sum, const struct histogram *times,
+                           const struct histogram *open, bool last)
+{
+    struct histogram ended = {0};
+    int result = histogram_merge(&ended, times, HISTOGRAM_MOST);
+
+    if (result == 0 && !last)
+        histogram_subtract(&ended, open);
+    if (result == 0)
+        add_times(sum, &ended);
+    histogram_done(&ended);
+    return result;
+}
+
+static bool has_answered(const struct communication *all, const struct party *party)
+{
+    for (uint32_t i = 0; i < party->count; i++) {
+        const struct communication_process *process = &all->processes[party->processes[i]];
+        if (histogram_count(&process->times.of[TIME_RESPONSE_WHOLE]) > 0)
+            return true;
+    }
+    return false;
+}
+
+/* The end that serves: the one that has accepted the connection. Of UDP no record says which end that would be: it is the one
+ * whose processes answer. */
+static int serving_end(const struct communication *all, const struct communication_path *path)
+{
+    return histogram_count(&path->times.of[TIME_RESPONSE_WHOLE]) > 0 &&
+                   !has_answered(all, &path->ends[1])
+               ? 0
+               : 1;
+}
+
+static int add_calls(struct live *live, bool last)
 {
     for (size_t i = 0; i < live->now->path_count; i++) {
         const struct communication_path *path = &live->now->paths[i];
         const struct histogram *of = path->times.of;
         char client[NAME_SIZE], server[NAME_SIZE];
+        int serves = serving_end(live->now, path);
         if (histogram_count(&of[TIME_RESPONSE_WHOLE]) + histogram_count(&of[TIME_REQUEST_WHOLE]) +
                 path->asked.unanswered ==
             0)
             continue;
-        name_party(live->now, &path->ends[0], true, client);
-        name_party(live->now, &path->ends[1], false, server);
+        name_party(live->now, &path->ends[1 - serves], true, client);
+        name_party(live->now, &path->ends[serves], false, server);
         struct live_counter *sum = sum_of(live, LIVE_COUNTED_CALLS, client, server);
         if (sum == NULL)
             return -ENOMEM;
-        add_times(&sum->served, &of[TIME_RESPONSE_WHOLE]);
-        add_times(&sum->asked, &of[TIME_REQUEST_WHOLE]);
+        if (add_ended_times(&sum->served, &of[TIME_RESPONSE_WHOLE], &path->open_responses, last) <
+                0 ||
+            add_ended_times(&sum->asked, &of[TIME_REQUEST_WHOLE], &path->open_requests, last) < 0)
+            return -ENOMEM;
+        sum->so_far[LIVE_REQUESTS] += histogram_count(&of[TIME_RESPONSE_WHOLE]);
+        sum->so_far[LIVE_ASKED] += histogram_count(&of[TIME_REQUEST_WHOLE]);
         sum->so_far[LIVE_UNANSWERED] += path->asked.unanswered;
     }
     return 0;
@@ -181,6 +247,7 @@ static void raise_times(struct live_times *times, const struct live_times *to)
 
 static void raise_counter(struct live_counter *counter, const struct live_counter *sum)
 {
+    counter->unknown = sum->unknown;
     for (unsigned i = 0; i < LIVE_VALUES; i++)
         if (live_value_kind(i)->is_moment)
             counter->so_far[i] = sum->so_far[i];
@@ -190,15 +257,15 @@ static void raise_counter(struct live_counter *counter, const struct live_counte
     raise_times(&counter->asked, &sum->asked);
 }
 
-int live_counters_make(struct live *live)
+int live_counters_make(struct live *live, bool last)
 {
     for (unsigned i = 0; i < LIVE_COUNTED_SETS; i++)
         if (live->sets[i].sum != NULL)
             memset(live->sets[i].sum, 0, live->sets[i].keys.count * sizeof(*live->sets[i].sum));
     if (add_rows(live, LIVE_PROGRAMS, LIVE_COUNTED_PROGRAMS) < 0 ||
         add_rows(live, LIVE_CONTAINERS, LIVE_COUNTED_CONTAINERS) < 0 ||
-        add_rows(live, LIVE_MACHINES, LIVE_COUNTED_MACHINES) < 0 || add_pairs(live) < 0 ||
-        add_calls(live) < 0)
+        add_rows(live, LIVE_MACHINES, LIVE_COUNTED_MACHINES) < 0 || add_waits(live) < 0 ||
+        add_pairs(live) < 0 || add_calls(live, last) < 0)
         return -ENOMEM;
     for (unsigned i = 0; i < LIVE_COUNTED_SETS; i++)
         for (uint32_t k = 0; k < live->sets[i].keys.count; k++)

@@ -54,15 +54,14 @@ static struct live_row *row_of(struct live *live, enum live_table table, uint32_
     return row;
 }
 
-void live_group_names(const struct live *live, enum live_table table, size_t index,
+void live_group_names(const struct live *live, enum live_table table, uint32_t process,
                       char name[NAME_SIZE], char machine[NAME_SIZE])
 {
-    const struct communication_process *process =
-        &live->now->processes[live->all[table].sources[index]];
+    const struct communication_process *of = &live->now->processes[process];
 
-    name_of(live->now, process, table, name);
+    name_of(live->now, of, table, name);
     if (machine != NULL)
-        name_of(live->now, process, LIVE_MACHINES, machine);
+        name_of(live->now, of, LIVE_MACHINES, machine);
 }
 
 /* What is true of most of the time alone: else only the kind. */

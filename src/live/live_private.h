@@ -55,7 +55,9 @@ struct live_process {
     bool ended;
     bool keeps_row;                           /* it has ended, and its row is its own */
     uint64_t ended_waits[ELAPSED_KIND_COUNT]; /* ns */
-    int64_t correction;                       /* of this interval */
+    /* ns, as snapshots have said: what a wait was taken for while it went on stays, and only grows */
+    uint64_t told[ELAPSED_KIND_COUNT];
+    int64_t correction; /* of this interval */
     uint64_t
         cpu_earlier; /* ns of CPU time of which it became known in this interval, and which was used before */
     bool answers;          /* it has answered a request of an unmonitored client */
@@ -197,6 +199,9 @@ const struct live_row *live_all_find(const struct live_all *all, uint64_t key);
 void live_all_clear(struct live_all *all);
 void live_all_done(struct live_all *all);
 
+/* Bits of the values that a row does not know. */
+uint64_t live_unknown(const struct communication *all, bool queue_unknown);
+
 /* Adds the values of a row. */
 void live_row_add(struct live_row *sum, const struct live_row *row);
 
@@ -205,7 +210,8 @@ void live_choose_wait(struct live_row *row);
 
 /* ---- live_counters.c ---- */
 
-int live_counters_make(struct live *live);
+/* `last`: the recordings have ended. Returns 0 or -ENOMEM. */
+int live_counters_make(struct live *live, bool last);
 void live_counters_done(struct live *live);
 
 /* ---- live_groups.c ---- */
@@ -213,8 +219,8 @@ void live_counters_done(struct live *live);
 /* Fills the groups in live->all from its processes. Returns 0 or -ENOMEM. */
 int live_groups_make(struct live *live);
 
-/* The name of a row of a group, and that of its machine (NULL: not wanted): the row's own name has both. */
-void live_group_names(const struct live *live, enum live_table table, size_t index,
+/* The name of the group of a process, and that of its machine (NULL: not wanted): the row's own name has both. */
+void live_group_names(const struct live *live, enum live_table table, uint32_t process,
                       char name[NAME_SIZE], char machine[NAME_SIZE]);
 
 #endif

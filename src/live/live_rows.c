@@ -53,9 +53,23 @@ void live_all_done(struct live_all *all)
     *all = (struct live_all){0};
 }
 
+uint64_t live_unknown(const struct communication *all, bool queue_unknown)
+{
+    uint64_t unknown = 0;
+
+    if (queue_unknown)
+        unknown |= 1ull << LIVE_QUEUE | 1ull << LIVE_QUEUE_BYTES;
+    if (all->cpu_unknown)
+        unknown |= 1ull << LIVE_CPU | 1ull << LIVE_CPU_EARLIER;
+    if (all->sizes_unknown)
+        unknown |= 1ull << LIVE_SENT_BYTES | 1ull << LIVE_RECEIVED_BYTES | 1ull << LIVE_QUEUE_BYTES;
+    return unknown;
+}
+
 void live_row_add(struct live_row *sum, const struct live_row *row)
 {
     sum->rows += row->rows;
+    sum->unknown |= row->unknown;
     for (unsigned i = 0; i < LIVE_VALUES; i++) {
         if (i == LIVE_MEDIAN || i == LIVE_P99) /* no sum */
             continue;
@@ -271,6 +285,7 @@ static int make_process(struct live *live, uint32_t index)
     row->pid = process->group != NULL ? 0 : process->pid;
     row->process[0] = index;
     row->ended = process->ended;
+    row->unknown = live_unknown(live->now, process->queue.unknown);
     live_name_process(live->now, process, row->name);
     row->so_far[LIVE_CPU] = process->cpu;
     row->so_far[LIVE_SENT] = process->sent.messages;
@@ -306,6 +321,7 @@ static int make_pair(struct live *live, uint32_t index)
         return -ENOMEM;
     row->rows = 1;
     row->machine = NO_MACHINE;
+    row->unknown = live_unknown(live->now, false);
     set_ends(live, &pair->from, &pair->to, row);
     row->so_far[LIVE_SENT] += pair->sent.messages;
     row->so_far[LIVE_SENT_BYTES] += pair->sent.bytes;
@@ -345,6 +361,7 @@ static int make_connection(struct live *live, uint32_t index)
     row->rows++;
     row->machine = NO_MACHINE;
     row->kind = (uint8_t)path->kind;
+    row->unknown |= live_unknown(live->now, path->queue.unknown);
     set_ends(live, &path->ends[0], &path->ends[1], row);
     snprintf(row->address, sizeof(row->address), "%.*s", LIVE_NAME_SIZE - 1, path->remote);
     row->so_far[LIVE_SENT] += path->sent.messages;

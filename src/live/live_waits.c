@@ -81,6 +81,7 @@ static void add_process(struct live_process *sum, const struct live_process *pro
 {
     for (unsigned kind = 0; kind < ELAPSED_KIND_COUNT; kind++) {
         sum->ended_waits[kind] += process->ended_waits[kind];
+        sum->told[kind] += process->told[kind];
         sum->now[kind] += process->now[kind];
         if (process->now[kind] > 0)
             sum->about[kind] = process->about[kind];
@@ -177,6 +178,7 @@ static void count(struct live_waits *waits, struct live_thread *thread, enum ela
 
     process->now[kind] += inside;
     process->ended_waits[kind] += length;
+    process->told[kind] += length - least(length, counted);
     process->correction += (int64_t)(length - inside) - (int64_t)counted;
 }
 
@@ -731,6 +733,7 @@ static void look_at_thread(struct live *live, struct live_thread *thread, uint64
         return;
     }
     process->now[thread->kind] += inside;
+    process->told[thread->kind] += inside;
     thread->counted += inside;
     process->open[thread->kind] += thread->counted;
     if (since > process->since[thread->kind]) {

@@ -342,6 +342,6 @@ size_t history_graph_events(const struct history_graph *graph);
 uint64_t history_graph_left_out(const struct history_graph *graph);
 
 /* Writes the picture. Returns 0 or -ENOMEM; write errors stay in the file. */
-int history_graph_write(const struct history_graph *graph, enum graph_format format, FILE *file);
+int history_graph_write(struct history_graph *graph, enum graph_format format, FILE *file);
 
 #endif

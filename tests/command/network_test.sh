@@ -128,7 +128,7 @@ check_equal "dpm stats reports it" "$in_flight" \
     "$("$dpm" stats --json flight.trace | jq '[.paths[].network.unacknowledged_bytes | values] | add')"
 check_equal "... also in CSV" "$in_flight" "$("$dpm" stats --csv --by path flight.trace | python3 -c '
 import csv, sys
-print(sum(int(row["unacknowledged_bytes"]) for row in csv.DictReader(sys.stdin)))')"
+print(sum(int(row["unacknowledged_bytes"] or 0) for row in csv.DictReader(sys.stdin)))')"
 check "... and in its table" sh -c \
     "'$dpm' stats --by path flight.trace | grep -A 1 'RTT IN FLIGHT' | grep -q ' 2.93 KiB\$'"
 check_equal "retransmits of a connection that is older than the recording are unknown" '[null]' \

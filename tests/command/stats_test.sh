@@ -413,7 +413,7 @@ END
     # for each row, JSON against CSV, by its figures
     jq -r --arg of $of '.[$of][] | [.queue.messages_max, .queue.messages_now, .queue.bytes_max, .queue.bytes_now,
             .queue.unreceived] +
-        (if $of == "paths" then [.duplicates, .network.unacknowledged_bytes // 0] else [null, null] end) +
+        (if $of == "paths" then [.duplicates, .network.unacknowledged_bytes] else [null, null] end) +
         [(.messages_per_s, .bytes_per_s, .sent_messages_per_s, .sent_bytes_per_s, .received_messages_per_s,
             .received_bytes_per_s) | if . then . * 1000 | round else . end] +
         [(.size, .message_wait_ns, .receiver_wait_ns, .delivery_ns, .sender_blocked_ns) | .count // 0, .p50, .p99, .max]

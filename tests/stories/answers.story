@@ -98,6 +98,9 @@ at 10ms NETWORK connection=new.1 retransmitted=2 roundTrip=30
 at 10ms NETWORK connection=old.1 retransmitted=4812 roundTrip=40
 $ dpm stats --json trace
 jq: [.paths[].network | [.retransmitted, .round_trip_ns]] | sort == [[null, 40000], [2, 30000]]
+$ dpm stats --csv --by path trace
+like: ,127.0.0.1:80,.*,0,2,30000,
+like: ,127.0.0.1:81,.*,0,,40000,
 $ dpm report --all trace
 says: TCP retransmitted 2 segments between client[100]
 

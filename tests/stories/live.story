@@ -411,6 +411,22 @@ client ends
 $ dpm top --interval 1s trace | sed -n 's/\(abcdefghij\|中文服务器\)\[[0-9]*\]\( *[0-9]*%\).*/\2/p' | awk '{ print length }' | uniq -c
 says: 2 12
 
+== after selection rules, which may have removed receives, it is not known what waits to be received
+| client   o o o o o
+| server                 (its receives are not in the trace)
+process client pid 100
+process server pid 200
+tcp c: client > server older
+at 0s FLAGS meterFlags=0xffffffffff kindsLeftOut=16 rules=1
+5 times
+    client sends 10 on c
+    client idles 10ms
+end
+server computes 1ms
+$ dpm stats --interval 1h --json trace
+jq: [.interval.processes[] | .sent.messages] | add == 5
+jq: all(.interval.processes[], .interval.programs[], .interval.connections[]; .queue == {"messages": null, "bytes": null})
+
 == of many rows 200 are kept, and the rest is one
 process client launched
 for n in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15

@@ -218,6 +218,9 @@ $ dpm dump --type decision trace
 says: try 1: shares of one two: 50% 50% -> 83% 17%, predicted +304%; requests/s of load 92.0 (noise 6%); two takes long
 says: undone 2: weight of app: 1 times -> 4 times, predicted perhaps +40%; latency p50 of load 4.00 ms -> 5.00 ms, gain -20% (noise 2%)
 says: nothing to do; requests/s of load unknown; no predicted gain is above
+$ dpm dump --json --type decision trace | jq -s .
+jq: (.[0] | .before == 92000 and .after == null and .predicted == 3040) and
+    (.[3] | .before == null and .after == null and .predicted == null and .noise == null and .before_length == 0)
 $ dpm top --interval 6s trace
 says: dpm steer: try 1: shares of one two: 50% 50% -> 83% 17%, predicted +304%
 says: dpm steer: nothing to do

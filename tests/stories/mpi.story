@@ -250,6 +250,11 @@ early ends
 late ends
 $ dpm stats web1 db1
 says: Matched receives: 42 exact.
+# each edge refers to one record, of the other machine
+$ dpm dump --matched --json web1 db1 | jq -s .
+jq: . as $all | [.[] | select(.event == "RECEIVE") | .machine as $machine | (.edges[] | select(.kind == "exact")) as $edge |
+    [$all[] | select(.origin == $edge.origin and .stream == $edge.stream and .sequence == $edge.sequence and .event == $edge.event) |
+    .machine != $machine]] | length == 42 and all(.[]; . == [true])
 
 == a late rank on another machine, whose clock is 50 ms ahead: the others wait for it
 | first, second @web1   == 1 ms ==o ~~ waits ~~~~~o

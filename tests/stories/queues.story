@@ -410,6 +410,25 @@ end
 $ dpm stats --json trace
 jq: .pairs | length == 1 and (.[0] | near(.message_wait_covered_ns; 10.17e6))
 
+== sixty workers read one pipe, and the name of one has quotes: a cell of CSV has all of them
+| boss       o o o o ...
+| worker     1 2 3 4 ... 60
+process boss pid 99
+60 times
+    process worker.$N pid 10$N
+end
+process last pid 200 named 'a,"b"'
+pipe p: boss > worker.1
+60 times
+    boss sends 10 on p.1
+    worker.$N receives 10 on p.2
+end
+boss sends 10 on p.1
+last receives 10 on p.2
+$ dpm stats --csv --by pair trace | python3 -c 'import csv, sys; print([(len(row["to"].split()), row["to"].split()[59:],
+    row["messages"]) for row in csv.DictReader(sys.stdin)])'
+says: [(61, ['worker[1060]', 'a,"b"[200]'], '61')]
+
 == a server that takes one connection after the other: the others' requests are in its queue, too
 | client.1-5  connect, ask at once ...... answered, connect, ask        4 times each
 | server      accept, receive == 20 ms == answer, accept ...

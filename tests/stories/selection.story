@@ -109,6 +109,10 @@ jq: [.pairs[] | .messages_share] | length == 2 and near(add; 1)
 $ dpm stats --json --process server trace
 jq: .trace | .dropped == 0 and .refused == 0 and .unused == null
 jq: [.pairs[] | .messages_share, .share, .bytes_share_of_all] == [null, null, null, null, null, null]
+$ dpm stats --csv --by pair --process server trace
+# (without blocked sends: a count of 0 and six empty cells; then four shares)
+like: client\[100\],server\[200\],33,330,.*,0,{11}
+like: client\[101\],server\[200\],4,40,.*,0,{11}
 $ dpm stats --json --by program --process server trace
 jq: [.pairs[] | .messages_share, .share] == [null, null]
 $ dpm stats --json --by program --process 100 --process server trace

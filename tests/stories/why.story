@@ -15,6 +15,7 @@ nap.2 ends
 sh waits for nap.2
 sh ends
 $ dpm why --json trace
+jq: all(.rows[]; .machine == null)
 jq: near(.spent_on_ns.timer; 300e6)
 jq: [.rows[] | select(.spent_on == "timer") | .pid] | length == 2 and (unique | length) == 2
 jq: ([.rows[].time_ns] | add) == .elapsed_ns and ([.spent_on_ns[]] | add) == .elapsed_ns
@@ -443,6 +444,15 @@ says: server[121]@web2
 says: server[121]@web1
 $ dpm why --waits web1 web2
 like: client\[120\]@web1 message .*server\[121\]@web2
+$ dpm why --json web1 web2
+jq: [.rows[] | select(.name == "server") | .machine] | unique == ["web1", "web2"]
+jq: [.waits[] | select(.ended_by == "server" and .ended_by_pid == 121) | [.machine, .ended_by_machine]] | unique ==
+    [["web1", "web1"], ["web1", "web2"]]
+$ dpm path --json web1 web2
+jq: [.processes[] | select(.name == "server") | [.pid, .machine]] | sort == [[121, "web1"], [121, "web2"]]
+$ dpm path --folded - web1 web2
+like: server\[121\]@web1;
+like: server\[121\]@web2;
 $ dpm report web1 web2
 says: server[121]@web2 (67% of that) and 1 other
 

@@ -331,6 +331,30 @@ static void a_wait_for_any(void **state)
     sample_free(sample);
 }
 
+/* What waits when the picture ends, unlike what has gone on without a message. A picture can be written twice. */
+static void a_wait_that_goes_on(void **state)
+{
+    struct sample *sample = sample_new(&(struct graph_choice){0});
+
+    (void)state;
+    add(sample, EVENT_RECEIVECALL, 1, 10 * MS);
+    add(sample, EVENT_SENDCALL, 2, 12 * MS);
+    add(sample, EVENT_SENDCALL, 2, 14 * MS);
+    add(sample, EVENT_RECEIVECALL, 3, 20 * MS);
+    make(sample, EVENT_BLOCK, 1, 22 * MS)->block.duration = MS; /* not interruptible */
+    add_with(sample, NULL, 0);
+    add(sample, EVENT_SEND, 3, 40 * MS);
+    for (int round = 0; round < 2; round++) {
+        char *text = read_again(sample, GRAPH_SVG);
+        assert_int_equal(count_of(text, "wait|"), 3);
+        expect_once(text, "wait|wait0|waits for a message for 30.0 ms, and goes on|path 7 ");
+        expect_once(text, "wait|wait1|waits until it can send for 28.0 ms, and goes on|path 7 ");
+        expect_once(text, "wait|wait3|is blocked for 1.00 ms, until 0.012000000 s\n");
+        free(text);
+    }
+    sample_free(sample);
+}
+
 static void schedule(struct sample *sample, uint32_t stream, uint64_t time, uint64_t runnable)
 {
     make(sample, EVENT_SCHEDULE, stream, time)->schedule.runnable = runnable;
@@ -701,6 +725,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_small_picture),
         cmocka_unit_test(a_wait_for_any),
+        cmocka_unit_test(a_wait_that_goes_on),
         cmocka_unit_test(waits_for_a_processor),
         cmocka_unit_test(waits_for_a_processor_in_dot),
         cmocka_unit_test(a_critical_way_with_waits),

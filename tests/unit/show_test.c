@@ -807,7 +807,7 @@ static void records_become_lines(void **state)
                          "already running on that processor\n");
 }
 
-#define HEAD "time time_ns event machine pid tid stream name sequence cpu_ns load "
+#define HEAD "time time_ns event machine origin pid tid stream name sequence cpu_ns load "
 #define PATH "path kind inode local remote offset bytes span_ns "
 
 /* Every type has exactly its keys; its text must name the type. */
@@ -893,19 +893,19 @@ static void record_json_has_the_values(void **state)
     json_t *json = record_json(&record);
     expect_keys(json, HEAD PATH "call_implied library");
     json_t *expected = json_pack(
-        "{s:s, s:I, s:s, s:s, s:i, s:i, s:i, s:s, s:i, s:i, s:i, s:i, s:s, s:i, s:s, s:s, s:i, "
-        "s:i, s:i, s:b, s:b}",
+        "{s:s, s:I, s:s, s:s, s:i, s:i, s:i, s:i, s:s, s:i, s:i, s:i, s:i, s:s, s:i, s:s, s:s, "
+        "s:i, s:i, s:i, s:b, s:b}",
         "time", "2001-09-09T03:16:40.123456789+01:30", "time_ns", (json_int_t)FIRST_TIME, "event",
-        "RECEIVE", "machine", "host", "pid", 120, "tid", 121, "stream", 2, "name", "server",
-        "sequence", 5, "cpu_ns", 123, "load", 3, "path", 4, "kind", "tcp", "inode", 99, "local",
-        "127.0.0.1:80", "remote", "10.0.0.9:4000", "offset", 0, "bytes", 10, "span_ns", 0,
+        "RECEIVE", "machine", "host", "origin", 0, "pid", 120, "tid", 121, "stream", 2, "name",
+        "server", "sequence", 5, "cpu_ns", 123, "load", 3, "path", 4, "kind", "tcp", "inode", 99,
+        "local", "127.0.0.1:80", "remote", "10.0.0.9:4000", "offset", 0, "bytes", 10, "span_ns", 0,
         "call_implied", 1, "library", 1);
     assert_true(json_equal(json, expected));
     json_decref(expected);
     json_decref(json);
     record.header.flags = RECORD_NO_STREAM;
     json = record_json(&record);
-    expect_keys(json, "time time_ns event machine stream load " PATH);
+    expect_keys(json, "time time_ns event machine origin stream load " PATH);
     json_decref(json);
 }
 

@@ -103,6 +103,19 @@ static void test_shares_while_nothing_comes(void **state)
     check_row(&scene, unknown);
 }
 
+/* What is not known of a row at all, as CPU time of a converted recording. */
+static void test_unknown_values(void **state)
+{
+    struct scene scene;
+
+    (void)state;
+    begin(&scene);
+    scene.look.changes = false;
+    scene.row[1].interval[LIVE_CPU] = SECOND / 2;
+    scene.row[1].unknown = 1ull << LIVE_CPU;
+    check_row(&scene, "      -     0%      0      -      0");
+}
+
 /* Threads without a record may have computed. */
 static void test_silent_threads(void **state)
 {
@@ -154,6 +167,7 @@ int main(void)
         cmocka_unit_test(test_changes_of_quantiles),
         cmocka_unit_test(test_changes_of_others),
         cmocka_unit_test(test_shares_while_nothing_comes),
+        cmocka_unit_test(test_unknown_values),
         cmocka_unit_test(test_silent_threads),
         cmocka_unit_test(test_an_idle_machine),
     };

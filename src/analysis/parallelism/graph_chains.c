@@ -111,6 +111,9 @@ int64_t graph_find_or_add_process(struct graph *graph, uint32_t origin, uint32_t
             .number = first,
             .machine = origin < graph->origin_room ? graph->origins[origin].machine : 0,
             .parent = NO_PARENT};
+        if (process->machine < graph->machine_count)
+            memcpy(process->machine_name, graph->machines[process->machine].name,
+                   sizeof(process->machine_name));
     }
     if (record != NULL && (found == LOOKUP_NONE || record->header.stream == record->process)) {
         memcpy(process->name, record->name, STREAM_NAME_SIZE);

@@ -162,8 +162,9 @@ struct parallelism_process {
     uint32_t pid;
     uint32_t origin, number; /* index of its trace, and number of its first stream there */
     char *command;           /* line; NULL: not known */
-    /* index of the machine of the recording; the same for all traces of one machine */
+    /* index of the machine of the recording; the same for all traces of one machine; and its name */
     uint32_t machine;
+    char machine_name[MACHINE_NAME_SIZE + 1];
     uint32_t parent; /* index of the process that created it; NO_PARENT: not known */
     uint32_t streams;
     uint64_t cpu; /* ns */

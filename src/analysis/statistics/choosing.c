@@ -54,6 +54,8 @@ static void choose_paths(struct communication *communication)
             continue;
         }
         histogram_done(&path->sizes);
+        histogram_done(&path->open_responses);
+        histogram_done(&path->open_requests);
         times_done(&path->times);
     }
     communication->path_count = kept;

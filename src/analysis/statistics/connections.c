@@ -12,6 +12,7 @@
  */
 #include "analysis/statistics/connections.h"
 
+#include "analysis/statistics/answers.h"
 #include "analysis/statistics/machines.h"
 #include "analysis/statistics/queues.h"
 #include "analysis/statistics/rows.h"
@@ -558,6 +559,16 @@ static int add_direction(struct communication *rows, const struct connection *co
                                         &parties[1 - from]);
 }
 
+static int add_open_answers(struct communication_path *path, const struct usage *first)
+{
+    int result = 0;
+
+    for (const struct usage *usage = first; result == 0 && usage != NULL; usage = usage->next)
+        result = answers_add_open(
+            usage, usage->serves ? &path->open_responses : &path->open_requests, USAGE_BUCKETS);
+    return result;
+}
+
 int connection_add(struct communication *rows, const struct connection *connection,
                    const uint32_t senders[2], struct communication_path *path)
 {
@@ -574,6 +585,8 @@ int connection_add(struct communication *rows, const struct connection *connecti
     }
     for (int i = 0; result == 0 && i < ends; i++)
         result = usages_add_to_processes(rows, connection->usages[i], &path->times, &path->asked);
+    for (int i = 0; result == 0 && i < ends; i++)
+        result = add_open_answers(path, connection->usages[i]);
     for (int i = 0; result == 0 && i < ends; i++)
         result = add_direction(rows, connection, i, senders[i], parties, &path->sizes);
     return result;

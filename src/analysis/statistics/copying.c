@@ -69,7 +69,7 @@ static int transfer_path(struct communication *result, const uint32_t *map,
 
     *path = *from;
     path->times = (struct times){0};
-    path->sizes = (struct histogram){0};
+    path->sizes = path->open_responses = path->open_requests = (struct histogram){0};
     path->local = communication_keep_text(result, from->local);
     path->remote = communication_keep_text(result, from->remote);
     if (path->local == NULL || path->remote == NULL ||
@@ -77,6 +77,10 @@ static int transfer_path(struct communication *result, const uint32_t *map,
         map_party(result, map, &from->ends[1], &path->ends[1]) < 0)
         return -ENOMEM;
     int error = histogram_merge(&path->sizes, &from->sizes, HISTOGRAM_MOST);
+    if (error == 0)
+        error = histogram_merge(&path->open_responses, &from->open_responses, HISTOGRAM_MOST);
+    if (error == 0)
+        error = histogram_merge(&path->open_requests, &from->open_requests, HISTOGRAM_MOST);
     return error < 0 ? error : add_times(&path->times, &from->times);
 }
 

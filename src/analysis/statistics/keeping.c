@@ -81,6 +81,8 @@ static void drop_paths(struct communication *communication)
 {
     for (size_t i = 0; i < communication->path_count; i++) {
         histogram_done(&communication->paths[i].sizes);
+        histogram_done(&communication->paths[i].open_responses);
+        histogram_done(&communication->paths[i].open_requests);
         times_done(&communication->paths[i].times);
     }
     free(communication->paths);

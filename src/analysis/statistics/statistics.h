@@ -188,6 +188,8 @@ struct communication_path {
     uint64_t connections; /* that share this row */
     uint64_t ended;       /* of these */
     struct times times;
+    /* of `times`, answers to the last byte that may go on: they become longer. Those of servers, and of clients */
+    struct histogram open_responses, open_requests;
     struct request_parts asked; /* by its clients */
     struct queue_length queue;  /* both directions */
     struct traffic sent;        /* from local to remote */

@@ -340,7 +340,7 @@ static void cell_text(const struct top_look *look, unsigned value,
     bool is_quantile = value == LIVE_MEDIAN || value == LIVE_P99;
     uint64_t amount = live_row_value(row, value, look->so_far);
 
-    if (is_quantile && (row->rows != 1 || amount == 0))
+    if (!live_row_knows(row, value) || (is_quantile && (row->rows != 1 || amount == 0)))
         strcpy(text, "-");
     else if (look->changes)
         change_text(value, snapshot, before, row, table, text);
@@ -375,7 +375,7 @@ static void qualify(const struct top_look *look, unsigned value,
     const struct live_value_kind *kind = live_value_kind(value);
     bool stands = snapshot->stands || (look->changes && before != NULL && before->stands);
 
-    if (look->so_far)
+    if (look->so_far || !live_row_knows(row, value))
         return;
     if (stands && kind->unit == LIVE_NS && !kind->is_moment)
         strcpy(text, "-");

@@ -49,7 +49,8 @@ int elapsed_print_path(const struct elapsed_requests *requests, FILE *file, bool
 /* "process;spent on;what MICROSECONDS" */
 void elapsed_path_folded(const struct elapsed_requests *requests, FILE *file);
 
-/* New objects; NULL: out of memory. */
+/* New objects; NULL: out of memory. The machine of a row: null, if there is only one. */
+json_t *elapsed_machine_json(const char *machine);
 json_t *elapsed_path_json(const struct elapsed_requests *requests);
 json_t *elapsed_files_json(const struct elapsed *elapsed);
 json_t *elapsed_json(const struct elapsed *elapsed);

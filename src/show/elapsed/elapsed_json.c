@@ -6,6 +6,11 @@
 
 #include <errno.h>
 
+json_t *elapsed_machine_json(const char *machine)
+{
+    return machine[0] == '\0' ? json_null() : json_text(machine, MACHINE_NAME_SIZE);
+}
+
 static json_t *json_of_row(const struct elapsed_row *row, uint64_t of)
 {
     char call[UNIT_SIZE], object[OBJECT_TEXT_SIZE];
@@ -14,12 +19,13 @@ static json_t *json_of_row(const struct elapsed_row *row, uint64_t of)
     object_text(row->object, row->object_name, object);
     return json_pack(
         "{s:s, s:o, s:o, s:f, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
-        "s:o, s:o}",
+        "s:o, s:o, s:o, s:o}",
         "spent_on", elapsed_kind_key(row->kind), "time_ns", json_count(row->time), "count",
         json_count(row->count), "share", show_share(row->time, of), "name",
         json_text(row->process, STREAM_NAME_SIZE), "label",
-        row->label[0] == '\0' ? json_null() : json_text(row->label, PROCESS_LABEL_SIZE - 1), "pid",
-        json_count(row->pid), "tid", json_count(row->tid), "thread",
+        row->label[0] == '\0' ? json_null() : json_text(row->label, PROCESS_LABEL_SIZE - 1),
+        "machine", elapsed_machine_json(row->machine), "pid", json_count(row->pid), "tid",
+        json_count(row->tid), "thread",
         row->thread[0] == '\0' ? json_null() : json_text(row->thread, STREAM_NAME_SIZE),
         "procedure", json_text(row->procedure, PROCEDURE_NAME_SIZE), "module",
         json_text(row->module, MODULE_NAME_SIZE), "system_call",
@@ -28,7 +34,8 @@ static json_t *json_of_row(const struct elapsed_row *row, uint64_t of)
         row->signal == 0 ? json_null() : json_count(row->signal), "sender_pid",
         row->signal == 0 || row->sender == SENDER_UNKNOWN ? json_null() : json_count(row->sender),
         "peer", row->peer[0] == '\0' ? json_null() : json_text(row->peer, STREAM_NAME_SIZE),
-        "peer_pid", row->peer[0] == '\0' ? json_null() : json_count(row->peer_pid), "kind",
+        "peer_pid", row->peer[0] == '\0' ? json_null() : json_count(row->peer_pid), "peer_machine",
+        elapsed_machine_json(row->peer_machine), "kind",
         row->path_kind == 0 ? json_null() : json_string(path_kind_name(row->path_kind)), "address",
         row->path_kind == 0 ? json_null() : json_text(row->address, ENDPOINT_SIZE));
 }
@@ -109,6 +116,8 @@ static json_t *wait_json(const void *context, size_t index)
             wait->ender[0] == '\0' ? json_null() : json_text(wait->ender, STREAM_NAME_SIZE)) < 0 ||
         json_object_set_new(json, "ended_by_pid",
                             wait->ender[0] == '\0' ? json_null() : json_count(wait->ender_pid)) <
+            0 ||
+        json_object_set_new(json, "ended_by_machine", elapsed_machine_json(wait->ender_machine)) <
             0) {
         json_decref(json);
         return NULL;
@@ -119,8 +128,8 @@ static json_t *wait_json(const void *context, size_t index)
 /* The keys of a wait, each after "waiter_". */
 static int add_waiter(json_t *json, const struct elapsed_row *waited)
 {
-    static const char *const keys[] = {"name",   "label",     "pid",    "tid",
-                                       "thread", "procedure", "module", "system_call"};
+    static const char *const keys[] = {"name",   "label",     "machine", "pid",        "tid",
+                                       "thread", "procedure", "module",  "system_call"};
     json_t *of = json_of_row(waited, 0);
     char key[40];
     int result = of == NULL ? -1 : 0;
@@ -156,14 +165,15 @@ static json_t *lock_json(const void *context, size_t index)
 
     object_text(lock->what.object, lock->what.object_name, object);
     return json_pack(
-        "{s:o, s:o, s:f, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "waited_on",
+        "{s:o, s:o, s:f, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "waited_on",
         json_text(object, sizeof(object) - 1), "time_ns", json_count(lock->time), "share",
         show_share(lock->time, elapsed->run.time), "followed_ns", json_count(lock->followed),
         "waits", json_count(lock->waits), "waiting_threads", json_count(lock->threads),
         "waiting_processes", json_count(lock->processes), "most_at_once", json_count(lock->most),
         "holder_name", has_holder ? json_text(lock->holder.process, STREAM_NAME_SIZE) : json_null(),
         "holder_pid", has_holder ? json_count(lock->holder.pid) : json_null(), "holder_tid",
-        has_holder ? json_count(lock->holder.tid) : json_null(), "holder_share",
+        has_holder ? json_count(lock->holder.tid) : json_null(), "holder_machine",
+        elapsed_machine_json(lock->holder.machine), "holder_share",
         has_holder ? json_real(show_share(lock->holder_time, lock->held)) : json_null());
 }
 
@@ -172,13 +182,14 @@ static json_t *file_json(const void *context, size_t index)
     const struct elapsed *elapsed = context;
     const struct elapsed_file *file = &elapsed->files[index];
 
-    return json_pack("{s:o, s:o, s:o, s:o, s:f, s:o, s:o, s:o}", "from_name",
-                     json_text(file->from.process, STREAM_NAME_SIZE), "from_pid",
-                     json_count(file->from.pid), "to_name",
-                     json_text(file->to.process, STREAM_NAME_SIZE), "to_pid",
-                     json_count(file->to.pid), "share", show_share(file->time, elapsed->run.time),
-                     "bytes", json_count(file->bytes), "reads", json_count(file->reads), "file",
-                     json_text(file->name, ENDPOINT_SIZE));
+    return json_pack(
+        "{s:o, s:o, s:o, s:o, s:o, s:o, s:f, s:o, s:o, s:o}", "from_name",
+        json_text(file->from.process, STREAM_NAME_SIZE), "from_pid", json_count(file->from.pid),
+        "from_machine", elapsed_machine_json(file->from.machine), "to_name",
+        json_text(file->to.process, STREAM_NAME_SIZE), "to_pid", json_count(file->to.pid),
+        "to_machine", elapsed_machine_json(file->to.machine), "share",
+        show_share(file->time, elapsed->run.time), "bytes", json_count(file->bytes), "reads",
+        json_count(file->reads), "file", json_text(file->name, ENDPOINT_SIZE));
 }
 
 json_t *elapsed_files_json(const struct elapsed *elapsed)

@@ -176,11 +176,12 @@ static json_t *sum_json(const void *context, size_t index)
     const struct elapsed_row *row = sum->row;
 
     return json_pack(
-        "{s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "spent_on", elapsed_kind_key(row->kind), "name",
+        "{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "spent_on", elapsed_kind_key(row->kind), "name",
         json_text(row->process, STREAM_NAME_SIZE), "label",
-        row->label[0] == '\0' ? json_null() : json_text(row->label, PROCESS_LABEL_SIZE - 1), "pid",
-        json_count(row->pid), "time_ns", json_count(sum->time[OF_ALL]), "typical_ns",
-        json_count(sum->time[OF_TYPICAL]), "slowest_ns", json_count(sum->time[OF_SLOWEST]));
+        row->label[0] == '\0' ? json_null() : json_text(row->label, PROCESS_LABEL_SIZE - 1),
+        "machine", elapsed_machine_json(row->machine), "pid", json_count(row->pid), "time_ns",
+        json_count(sum->time[OF_ALL]), "typical_ns", json_count(sum->time[OF_TYPICAL]),
+        "slowest_ns", json_count(sum->time[OF_SLOWEST]));
 }
 
 json_t *elapsed_path_json(const struct elapsed_requests *requests)

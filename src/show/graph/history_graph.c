@@ -98,7 +98,8 @@ static int add_wait(struct history_graph *graph, enum wait_kind kind, int64_t be
                       sizeof(*graph->waits)) < 0)
         return -ENOMEM;
     event->wait = graph->wait_count;
-    graph->waits[graph->wait_count++] = (struct graph_wait){kind, event->line, index, begin, end};
+    graph->waits[graph->wait_count++] =
+        (struct graph_wait){kind, event->line, index, false, begin, end};
     return 0;
 }
 
@@ -239,7 +240,7 @@ static int add_schedule(struct history_graph *graph, const struct history_event 
     line->waited += waited;
     int64_t begin = time - (int64_t)waited;
     graph->waits[graph->wait_count++] =
-        (struct graph_wait){WAIT_CPU, (size_t)index, GRAPH_NONE, begin, time};
+        (struct graph_wait){WAIT_CPU, (size_t)index, GRAPH_NONE, false, begin, time};
     return 0;
 }
 
@@ -303,8 +304,51 @@ uint64_t history_graph_left_out(const struct history_graph *graph)
     return graph->left_out;
 }
 
-int history_graph_write(const struct history_graph *graph, enum graph_format format, FILE *file)
+/* Whether a thread has recorded nothing since its call but what it can while it waits. */
+static bool still_waits(const struct history_graph *graph, const struct graph_line *line,
+                        enum wait_kind kind)
 {
+    size_t at = line->last, call = line->call[kind];
+
+    while (at != call && at != GRAPH_NONE) {
+        const struct record *record = &graph->events[at].record;
+        if (!is_within_wait(record) && (kind != WAIT_SEND || record->header.id != EVENT_SENDCALL))
+            return false;
+        at = graph->events[at].previous;
+    }
+    return at != GRAPH_NONE;
+}
+
+/* What waits at the end of the picture, as in a deadlock, waits up to there. Then no call is open: a picture may be written
+ * twice. */
+static int add_open_waits(struct history_graph *graph)
+{
+    int64_t begin, end;
+
+    graph_extent(graph, &begin, &end);
+    for (size_t i = 0; i < graph->line_keys.count; i++)
+        for (int kind = 0; kind < WAIT_KIND_COUNT; kind++) {
+            struct graph_line *line = &graph->lines[i];
+            size_t call = line->call[kind];
+            bool is_open = still_waits(graph, line, (enum wait_kind)kind);
+            line->call[kind] = GRAPH_NONE;
+            if (!is_open || graph->events[call].time >= end)
+                continue;
+            if (array_reserve(&graph->waits, &graph->wait_capacity, graph->wait_count + 1,
+                              sizeof(*graph->waits)) < 0)
+                return -ENOMEM;
+            graph->waits[graph->wait_count++] = (struct graph_wait){
+                (enum wait_kind)kind, i, call, true, graph->events[call].time, end};
+        }
+    return 0;
+}
+
+int history_graph_write(struct history_graph *graph, enum graph_format format, FILE *file)
+{
+    int result = add_open_waits(graph);
+
+    if (result < 0)
+        return result;
     return format == GRAPH_SVG ? history_graph_svg(graph, file) : history_graph_dot(graph, file);
 }
 

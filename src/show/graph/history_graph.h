@@ -50,7 +50,8 @@ struct graph_line {
 struct graph_wait {
     enum wait_kind kind;
     size_t line;
-    size_t event;  /* that ended it; GRAPH_NONE: none did (WAIT_CPU) */
+    size_t event;  /* that ended it, or began it if it goes on; GRAPH_NONE: none did (WAIT_CPU) */
+    bool goes_on;  /* at the end of the picture */
     int64_t begin; /* as graph_event.time */
     int64_t end;
 };

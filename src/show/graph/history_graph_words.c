@@ -278,8 +278,12 @@ void graph_describe_wait(const struct history_graph *graph, const struct graph_w
     text[0] = '\0';
     add(text, "%s for ", graph_wait_look(wait->kind)->text);
     add_duration(text, wait->end - wait->begin);
-    add(text, "%s, until ", wait->kind == WAIT_CPU ? " since the latest record of that" : "");
-    add_time(text, wait->end);
+    if (wait->goes_on) {
+        add(text, ", and goes on");
+    } else {
+        add(text, "%s, until ", wait->kind == WAIT_CPU ? " since the latest record of that" : "");
+        add_time(text, wait->end);
+    }
     if (wait->kind == WAIT_RECEIVE || wait->kind == WAIT_SEND)
         add_path(graph, graph->lines[wait->line].origin,
                  graph->events[wait->event].record.message.path, text);

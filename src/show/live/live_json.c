@@ -27,11 +27,12 @@ static int set(json_t *object, const char *key, json_t *value)
     return json_object_set_new(inner, dot + 1, value);
 }
 
-/* A median of nothing. */
+/* Nor a median of nothing. */
 static bool is_known(const struct live_row *row, const uint64_t *values, unsigned value)
 {
-    return (value != LIVE_MEDIAN && value != LIVE_P99) ||
-           (row->rows == 1 && (values[value] > 0 || values[LIVE_REQUESTS] > 0));
+    if (value == LIVE_MEDIAN || value == LIVE_P99)
+        return row->rows == 1 && (values[value] > 0 || values[LIVE_REQUESTS] > 0);
+    return live_row_knows(row, value);
 }
 
 static int set_waits(json_t *object, const char *key, const uint64_t *values)

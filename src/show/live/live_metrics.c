@@ -105,6 +105,8 @@ static void print_value(const struct live *live, enum live_counted set, enum liv
     snprintf(full, sizeof(full), "%s_%s", sets[set].prefix, name);
     print_head(full, kind->is_moment ? "gauge" : "counter", unit, kind->meaning, out);
     for (size_t i = 0; i < count; i++) {
+        if ((counters[i].unknown >> value & 1) != 0)
+            continue;
         fprintf(out->file, "%s%s{", full, kind->is_moment ? "" : "_total");
         print_labels(&counters[i], sets[set].label, sets[set].other, out);
         fputs("} ", out->file);
@@ -154,12 +156,12 @@ static void print_calls(const struct live *live, const char *name, const char *h
 
     print_head(name, "counter", "", help, out);
     for (size_t i = 0; i < count; i++) {
-        uint64_t answered = calls[i].asked.count > calls[i].served.count ? calls[i].asked.count
-                                                                         : calls[i].served.count;
+        const uint64_t *so_far = calls[i].so_far;
+        uint64_t answered =
+            so_far[LIVE_ASKED] > so_far[LIVE_REQUESTS] ? so_far[LIVE_ASKED] : so_far[LIVE_REQUESTS];
         fprintf(out->file, "%s_total{", name);
         print_labels(&calls[i], "client", "server", out);
-        fprintf(out->file, "} %" PRIu64 "\n",
-                calls[i].so_far[LIVE_UNANSWERED] + (failed ? 0 : answered));
+        fprintf(out->file, "} %" PRIu64 "\n", so_far[LIVE_UNANSWERED] + (failed ? 0 : answered));
     }
 }
 
@@ -237,12 +239,23 @@ static void print_time(const char *name, const char *help, uint64_t ns, const st
     fputc('\n', out->file);
 }
 
+/* No snapshot comes after the end: of a recording that broke off, time goes on. */
+static uint64_t silence(const struct live_snapshot *snapshot, const struct live_machine *machine)
+{
+    int64_t since = (int64_t)clock_now(CLOCK_REALTIME) - snapshot->wall;
+
+    return snapshot->last && !machine->complete && since > 0 ? machine->last + (uint64_t)since
+                                                             : machine->last;
+}
+
 static void print_states(const struct live_snapshot *snapshot, const struct output *out)
 {
     char name[sizeof(snapshot->machines->name)];
 
     print_head("dpm_recording_silent_seconds", "gauge", "seconds",
-               "Time since a record of a machine came, as of the latest snapshot", out);
+               "Time since a record of a machine came, until the latest snapshot; or, if its "
+               "recording broke off and none goes on, until now",
+               out);
     for (size_t i = 0; i < snapshot->machine_count; i++) {
         const struct live_machine *machine = &snapshot->machines[i];
         if (machine->last == UINT64_MAX)
@@ -251,7 +264,7 @@ static void print_states(const struct live_snapshot *snapshot, const struct outp
         fputs("dpm_recording_silent_seconds{machine=\"", out->file);
         print_label(name, out);
         fputs("\"} ", out->file);
-        print_seconds(machine->last, out);
+        print_seconds(silence(snapshot, machine), out);
         fputc('\n', out->file);
     }
 }

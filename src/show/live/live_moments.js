@@ -49,17 +49,17 @@ function orNaN(value) {
 }
 
 function nodeValues(row) {
-    return [Math.max(0, (row.cpu_ns ?? 0) - (row.cpu_earlier_ns ?? 0)), row.sent.messages, row.sent.bytes, row.so_far.sent.messages, row.so_far.sent.bytes,
+    return [Math.max(0, (row.cpu_ns ?? 0) - (row.cpu_earlier_ns ?? 0)), row.sent.messages, orNaN(row.sent.bytes), row.so_far.sent.messages, orNaN(row.so_far.sent.bytes),
         orNaN(row.queue?.messages), orNaN(row.queue_delay_ns), orNaN(row.requests?.count), orNaN(row.requests?.p50_ns), orNaN(row.requests?.p99_ns), orNaN(row.living)];
 }
 
 function pairValues(row) {
-    return [row.sent.messages, row.sent.bytes, row.so_far.sent.messages, row.so_far.sent.bytes, NaN, row.queue_delay_ns, row.receiver_wait_ns, NaN, NaN, NaN];
+    return [row.sent.messages, orNaN(row.sent.bytes), row.so_far.sent.messages, orNaN(row.so_far.sent.bytes), NaN, row.queue_delay_ns, row.receiver_wait_ns, NaN, NaN, NaN];
 }
 
 /* Its messages are those of pairs. */
 function connectionValues(row) {
-    return [NaN, NaN, NaN, NaN, row.queue.messages, NaN, NaN, row.requests.count, orNaN(row.requests.p50_ns), orNaN(row.requests.p99_ns)];
+    return [NaN, NaN, NaN, NaN, orNaN(row.queue.messages), NaN, NaN, row.requests.count, orNaN(row.requests.p50_ns), orNaN(row.requests.p99_ns)];
 }
 
 /* Adds the values of another row to some: NaN is what is not known. */
@@ -152,7 +152,7 @@ class Moments {
         const clients = this.onlyClients(interval);
         for (const row of interval.connections) {
             const to = this.end(row, "to");
-            if (row.from === "unknown" && !clients.get(to) && row.requests.count === 0 && row.queue.messages === 0)
+            if (row.from === "unknown" && !clients.get(to) && row.requests.count === 0 && !row.queue.messages)
                 continue; /* it says nothing, of nothing that has a name */
             const from = row.from === "unknown" ? clients.get(to) ?? this.end(row, "from") : this.end(row, "from");
             this.clients.add(`${from} ${to}`);

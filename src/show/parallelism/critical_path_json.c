@@ -11,12 +11,13 @@ static json_t *process_json(const void *context, size_t index)
     const struct parallelism_process *is = &path->parallelism->processes[index];
     const struct critical_process *process = &path->processes[index];
 
-    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "name",
-                     json_text(is->name, STREAM_NAME_SIZE), "command",
-                     is->command == NULL ? json_null() : json_text(is->command, NAME_SIZE), "pid",
-                     json_count(is->pid), "cpu_ns", json_count(is->cpu), "path_cpu_ns",
-                     json_count(process->cpu), "path_outside_ns", json_count(process->outside),
-                     "slack_ns", process->has_slack ? json_count(process->slack) : json_null());
+    return json_pack(
+        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "name", json_text(is->name, STREAM_NAME_SIZE),
+        "command", is->command == NULL ? json_null() : json_text(is->command, NAME_SIZE), "machine",
+        elapsed_machine_json(path->parallelism->machines > 1 ? is->machine_name : ""), "pid",
+        json_count(is->pid), "cpu_ns", json_count(is->cpu), "path_cpu_ns", json_count(process->cpu),
+        "path_outside_ns", json_count(process->outside), "slack_ns",
+        process->has_slack ? json_count(process->slack) : json_null());
 }
 
 static json_t *arc_json(const void *context, size_t index)

@@ -406,16 +406,30 @@ int show_critical_path(const struct critical_path *path, const struct elapsed *e
 
 /* ---- folded stacks ---- */
 
+/* With its machine, if there are several: one process is one frame. */
+static void print_process_frame(const struct critical_path *path, uint32_t process, FILE *file)
+{
+    const struct parallelism_process *is = &path->parallelism->processes[process];
+    char text[PROCESS_NAME_SIZE], machine[MACHINE_NAME_SIZE + 1];
+
+    critical_process_text(path, process, text);
+    show_frame(text, file);
+    if (path->parallelism->machines <= 1)
+        return;
+    show_text(is->machine_name, MACHINE_NAME_SIZE, machine);
+    fputc('@', file);
+    show_frame(machine, file);
+}
+
 static void print_folded(const struct critical_path *path, FILE *file)
 {
-    char process[PROCESS_NAME_SIZE], name[CRITICAL_PROCEDURE_TEXT];
+    char name[CRITICAL_PROCEDURE_TEXT];
 
     for (size_t i = 0; i < path->procedure_count; i++) {
         if (path->procedures[i].cpu < 1000)
             continue;
-        critical_process_text(path, path->procedures[i].process, process);
         critical_procedure_text(&path->procedures[i], name, sizeof(name));
-        show_frame(process, file);
+        print_process_frame(path, path->procedures[i].process, file);
         fputc(';', file);
         show_frame(name, file);
         fprintf(file, " %" PRIu64 "\n", path->procedures[i].cpu / 1000);
@@ -423,18 +437,15 @@ static void print_folded(const struct critical_path *path, FILE *file)
     for (uint32_t i = 0; i < path->parallelism->process_count; i++) {
         if (path->processes[i].outside < 1000)
             continue;
-        critical_process_text(path, i, process);
-        show_frame(process, file);
+        print_process_frame(path, i, file);
         fprintf(file, ";(waits_outside) %" PRIu64 "\n", path->processes[i].outside / 1000);
     }
     for (size_t i = 0; i < path->arc_count; i++) {
         if (path->arcs[i].delay < 1000)
             continue;
-        critical_process_text(path, path->arcs[i].to, process);
-        show_frame(process, file);
-        critical_process_text(path, path->arcs[i].from, process);
+        print_process_frame(path, path->arcs[i].to, file);
         fputs(";(message_from_", file);
-        show_frame(process, file);
+        print_process_frame(path, path->arcs[i].from, file);
         fprintf(file, ") %" PRIu64 "\n", path->arcs[i].delay / 1000);
     }
 }

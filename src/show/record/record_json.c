@@ -2,7 +2,7 @@
 /*
  * record_json.c: a record as one line of JSON. Keys are stable; dpm-dump(1) describes them.
  *
- *      head     time, time_ns, event, machine, pid, tid, stream, name, sequence, cpu_ns, load
+ *      head     time, time_ns, event, machine, origin, pid, tid, stream, name, sequence, cpu_ns, load
  *      body     the fields of the type's table, named in lower case with underscores
  *      context  for a path its kind and addresses, for a child its pid ...
  *      where    the PC; its procedure and module, if known
@@ -87,6 +87,7 @@ static void set_head(struct object *object, struct record_face *face, const stru
     set(object, "event", json_string_nocheck(event_type(header->id)->name));
     if (machine != NULL)
         set_text(object, "machine", machine->name, sizeof(machine->name));
+    set_number(object, "origin", event->origin);
     set_stream(object, stream);
     set_number(object, "stream", header->stream);
     if (stream != NULL)
@@ -143,15 +144,27 @@ static void key_of(unsigned event, const char *field, char key[KEY_SIZE])
     *to = '\0';
 }
 
+static bool is_unknown(const struct event_type *type, const char *key, uint64_t value)
+{
+    switch (type->id) {
+    case EVENT_BLOCK:
+        return strcmp(key, "system_call") == 0 && value == NO_SYSTEM_CALL;
+    case EVENT_DECISION:
+        if (strcmp(key, "predicted") == 0 || strcmp(key, "noise") == 0)
+            return value == DECISION_NOT_KNOWN;
+        return value == NOT_KNOWN;
+    case EVENT_SUMMARY:
+    case EVENT_CGROUP:
+        return value == NOT_KNOWN;
+    default:
+        return false;
+    }
+}
+
 static void set_field_number(struct object *object, const char *key, const struct event_type *type,
                              uint64_t value)
 {
-    bool unknown =
-        type->id == EVENT_BLOCK
-            ? strcmp(key, "system_call") == 0 && value == NO_SYSTEM_CALL
-            : (type->id == EVENT_SUMMARY || type->id == EVENT_CGROUP) && value == NOT_KNOWN;
-
-    if (unknown)
+    if (is_unknown(type, key, value))
         set(object, key, json_null());
     else
         set_number(object, key, value);

@@ -24,9 +24,9 @@ enum result_unit {
     RESULT_COUNT, /* 1,234 */
     RESULT_BYTES,
     RESULT_NS,
-    RESULT_SIGNED, /* ns, int64_t */
-    RESULT_NUMBER, /* an identifier such as a pid: no separators; CSV leaves an unknown one empty */
-    RESULT_RATE,   /* `value` per second of `whole`; ns: else of the recording */
+    RESULT_SIGNED,    /* ns, int64_t */
+    RESULT_NUMBER,    /* an identifier such as a pid: no separators */
+    RESULT_RATE,      /* `value` per second of `whole`; ns: else of the recording */
     RESULT_BYTE_RATE, /* bytes per second */
     RESULT_SHARE,     /* value / whole: 0 to 1; text shows % */
     RESULT_MEAN,      /* value / whole */
@@ -63,7 +63,7 @@ enum result_flags {
     RESULT_PROCESSES = 8, /* text and JSON: not for groups */
     RESULT_GROUPS = 16,   /* text: always for groups */
     RESULT_REPEATS = 64,  /* text: not if its times are those of the column before */
-    RESULT_LACKS = 32,    /* the value may be NOT_KNOWN; CSV leaves an unknown one empty */
+    RESULT_LACKS = 32,    /* the value may be NOT_KNOWN */
 };
 
 /* A member of a row: an unsigned number of 1 to 8 bytes, or the type that the unit names. Size 0: none. */

@@ -39,31 +39,42 @@ static void put_heading(FILE *file, const struct result_column *column)
 
 /* ---- cells ---- */
 
+static bool needs_quotes(const char *text)
+{
+    return strpbrk(text, ",\"") != NULL;
+}
+
+/* Only a cell in quotes has quotes. */
+static void put_part(FILE *file, const char *text)
+{
+    for (; *text != '\0'; text++) {
+        if (*text == '"')
+            fputc('"', file);
+        fputc(*text, file);
+    }
+}
+
 static void put_text(FILE *file, const char *from, size_t size)
 {
     char safe[512];
 
     show_text(from, size < sizeof(safe) ? size : sizeof(safe) - 1, safe);
-    if (strpbrk(safe, ",\"") == NULL) {
-        fputs(safe, file);
-        return;
-    }
-    fputc('"', file);
-    for (const char *at = safe; *at != '\0'; at++) {
-        if (*at == '"')
-            fputc('"', file);
-        fputc(*at, file);
-    }
-    fputc('"', file);
+    const char *quote = needs_quotes(safe) ? "\"" : "";
+    fputs(quote, file);
+    put_part(file, safe);
+    fputs(quote, file);
 }
 
-/* Without values, all cells but the count are empty. */
-static void put_distribution(FILE *file, const struct histogram *from)
+/* Without values, all cells but the count are empty; of values that are not known, the count, too. */
+static void put_distribution(FILE *file, const struct result_value *value)
 {
+    const struct histogram *from = value->object;
     uint64_t values = histogram_count(from);
 
     if (values == 0)
         fputs("0,,,,,,", file);
+    else if (!value->known)
+        fputs(",,,,,,", file);
     else
         fprintf(file, "%" PRIu64 ",%.0f,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64,
                 values, (double)histogram_sum(from) / (double)values, histogram_min(from),
@@ -71,35 +82,50 @@ static void put_distribution(FILE *file, const struct histogram *from)
                 histogram_quantile(from, 0.99), histogram_max(from));
 }
 
-/* "name[pid]" of each process, separated by blanks; or the address. */
+/* "name[pid]", or the group. */
+static void name_user(const struct communication *communication, const struct party *party,
+                      uint32_t index, char name[NAME_SIZE + 1])
+{
+    const struct communication_process *process =
+        &communication->processes[party->processes[index]];
+
+    if (process->group != NULL) {
+        show_text(process->group, NAME_SIZE, name);
+        return;
+    }
+    show_text(process->name, STREAM_NAME_SIZE, name);
+    size_t length = strlen(name);
+    snprintf(name + length, NAME_SIZE + 1 - length, "[%u]", process->pid);
+}
+
+/* Each process, separated by blanks, however many there are; or the address. */
 static void put_party(FILE *file, const struct communication *communication,
                       const struct party *party)
 {
-    char text[512] = "";
-    size_t length = 0;
+    const char *quote = "";
+    char name[NAME_SIZE + 1];
 
     if (party->count == 0) {
         put_text(file, party->address == NULL ? "" : party->address, ENDPOINT_SIZE);
         return;
     }
-    for (uint32_t i = 0; i < party->count && length < sizeof(text); i++) {
-        const struct communication_process *process =
-            &communication->processes[party->processes[i]];
-        const char *before = i == 0 ? "" : " ";
-        if (process->group != NULL)
-            length += (size_t)snprintf(text + length, sizeof(text) - length, "%s%s", before,
-                                       process->group);
-        else
-            length += (size_t)snprintf(text + length, sizeof(text) - length, "%s%.*s[%u]", before,
-                                       STREAM_NAME_SIZE, process->name, process->pid);
+    for (uint32_t i = 0; i < party->count; i++) {
+        name_user(communication, party, i, name);
+        quote = needs_quotes(name) ? "\"" : quote;
     }
-    put_text(file, text, sizeof(text));
+    fputs(quote, file);
+    for (uint32_t i = 0; i < party->count; i++) {
+        name_user(communication, party, i, name);
+        fputs(i == 0 ? "" : " ", file);
+        put_part(file, name);
+    }
+    fputs(quote, file);
 }
 
 static void put_cell(FILE *file, const struct communication *communication,
                      const struct result_column *column, const struct result_value *value)
 {
-    if (!value->known && (column->flags & RESULT_LACKS) != 0)
+    if (!value->known && !result_is_distribution(column))
         return;
     switch (column->unit) {
     case RESULT_RATE:
@@ -120,18 +146,15 @@ static void put_cell(FILE *file, const struct communication *communication,
         put_party(file, communication, value->object);
         break;
     case RESULT_PROCESS:
-        if (value->known)
-            put_party(
-                file, communication,
-                &(struct party){.processes = &(uint32_t){(uint32_t)value->amount}, .count = 1});
+        put_party(file, communication,
+                  &(struct party){.processes = &(uint32_t){(uint32_t)value->amount}, .count = 1});
         break;
     case RESULT_SIZES:
     case RESULT_TIMES:
-        put_distribution(file, value->object);
+        put_distribution(file, value);
         break;
     default:
-        if (value->known || column->unit != RESULT_NUMBER)
-            fprintf(file, "%" PRIu64, value->amount);
+        fprintf(file, "%" PRIu64, value->amount);
     }
 }
 
