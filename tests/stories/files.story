@@ -204,7 +204,7 @@ never: /w/1.o
 $ dpm path trace
 says: 91% as -c 2.c[105] ld[107] 900 B /w/2.o
 $ dpm path --json trace
-jq: .files == [{from_name: "as", from_pid: 105, to_name: "ld", to_pid: 107, share: .files[0].share, bytes: 900, reads: 1, file: "/w/2.o"}]
+jq: .files == [{from_machine: null, from_name: "as", from_pid: 105, to_machine: null, to_name: "ld", to_pid: 107, share: .files[0].share, bytes: 900, reads: 1, file: "/w/2.o"}]
 $ dpm why --json trace
 jq: (.spent_on_ns.computing - 110e6 | fabs) < 1e6 and (.spent_on_ns.unknown < 1e3)
 jq: ([.rows[].time_ns] | add) == .elapsed_ns
