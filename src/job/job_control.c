@@ -236,6 +236,7 @@ int command_wait(struct jobs *jobs, const struct job_command *command)
                           (now - begin) / 1000000000);
         }
         jobs_poll(jobs, 50);
+        jobs_look_again(jobs);
     }
     jobs_progress_end(jobs);
     if (conduct_is_interrupted(jobs->conduct))

@@ -139,9 +139,10 @@ static void take_changed(struct jobs *jobs, const struct remote_host *host, cons
 {
     struct job_machine *machine = host->context;
 
-    /* its agent may know of other states when it is there again */
+    /* when it is there again, its agent may know of other states, or be another one, which knows of no process */
     if (machine != NULL)
-        machine->unsure |= host->state == REMOTE_OUT && host->was_ready;
+        machine->unsure |= host->was_ready &&
+                           (host->state == REMOTE_OUT || host->state == REMOTE_AWAY);
     if (line != NULL && jobs->connecting != NULL && strcmp(jobs->connecting, host->name) == 0)
         snprintf(jobs->why, sizeof(jobs->why), "%s", line);
     else if (line != NULL)

@@ -60,6 +60,25 @@ static void take_signal(struct hosts *hosts)
         hosts->interrupted(hosts, hosts->last_signal);
 }
 
+static void take_whether_same(void *context, struct remote_host *remote,
+                              const struct remote_reply *reply)
+{
+    struct metered_host *host = remote->context;
+
+    if (reply->error != -EREMOTEIO || host->ended)
+        return;
+    host->ended = host->cut = host->agent_died = true;
+    hosts_say(context, remote, "the recording ended: its agent ended, and what it had is gone");
+}
+
+/* Another agent that has found what the first one left says so. If that is gone, too, only the question shows it. */
+static void ask_whether_same(struct hosts *hosts, struct metered_host *host)
+{
+    if (host->opened && !host->ended)
+        remote_call(conduct_remote(hosts->conduct), host->remote, "recording.state",
+                    request_recording(HOSTS_RECORDING), CONDUCT_CALL_MS, take_whether_same, hosts);
+}
+
 static void happens(void *context, const struct conduct_event *event)
 {
     struct hosts *hosts = context;
@@ -70,6 +89,9 @@ static void happens(void *context, const struct conduct_event *event)
         hosts_say(hosts, event->host, event->text);
         return;
     case CONDUCT_CHANGED:
+        if (event->text != NULL && event->host->state == REMOTE_READY)
+            ask_whether_same(hosts, event->host->context);
+        __attribute__((fallthrough));
     case CONDUCT_TROUBLE:
         if (event->text != NULL)
             hosts_say(hosts, NULL, event->text);
