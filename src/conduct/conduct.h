@@ -186,6 +186,7 @@ struct conduct_process {
     enum process_state state;
     struct process_end end; /* KILLED: as its agent has reported it */
     int status;             /* KILLED: as a shell has it */
+    bool lost; /* KILLED: its agent has ended, and nothing is known of it any more; it may run */
     bool begun;             /* it has executed an instruction */
     bool confirmed;         /* its agent has reported a change since the last one was asked for */
     uint64_t ended;         /* CLOCK_MONOTONIC */
@@ -245,6 +246,12 @@ void conduct_input_later(struct conduct_process *process, const void *bytes, siz
 
 /* It has ended, though its agent has not reported it. */
 void conduct_set_ended(struct conduct_process *process, int status);
+
+/* It counts as killed, but may run. */
+void conduct_set_lost(struct conduct_process *process);
+
+/* As process_state_word; "lost". */
+const char *conduct_state_word(const struct conduct_process *process);
 
 /* What process.list says of it; as if the agent had reported it. */
 void conduct_take_listed(struct conduct_process *process, const struct listed_process *listed);

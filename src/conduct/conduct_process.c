@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #define COULD_NOT_START 126          /* a shell's status for a program that cannot be executed */
+#define LOST_STATUS     137          /* as if it was killed with its agent */
 #define OUTPUT_GRACE    500000000ull /* ns: for output that is on its way when a process has ended */
 
 /* ---- the list ---- */
@@ -245,6 +246,17 @@ void conduct_set_ended(struct conduct_process *process, int status)
     process->state = PROCESS_KILLED;
     process->status = status;
     process->ended = clock_now(CLOCK_MONOTONIC);
+}
+
+void conduct_set_lost(struct conduct_process *process)
+{
+    conduct_set_ended(process, LOST_STATUS);
+    process->lost = true;
+}
+
+const char *conduct_state_word(const struct conduct_process *process)
+{
+    return process->lost ? "lost" : process_state_word(process->state);
 }
 
 static void take_end(struct conduct_process *process, const struct process_end *end)

@@ -286,7 +286,7 @@ int command_setflags(struct jobs *jobs, const struct job_command *command)
     jobs_print(jobs, "flags of job %s: %s", job->name, text[0] == '\0' ? "none" : text);
     for (size_t i = 0; result == 0 && i < job->count; i++) {
         const char *says;
-        job_rule(JOB_SET_FLAGS, job->processes[i]->state, &says);
+        job_rule_of(JOB_SET_FLAGS, job->processes[i], &says);
         jobs_print(jobs, "%s@%s: %s", job->processes[i]->name, job->processes[i]->host->name, says);
     }
     return result;
@@ -304,7 +304,7 @@ static void list_processes(struct jobs *jobs, const struct job *job)
     for (size_t i = 0; i < job->count; i++) {
         const struct conduct_process *process = job->processes[i];
         jobs_print(jobs, "%-8d %-9s %-16s %-16s %s", process->pid,
-                   process_state_word(process->state), process->name, process->host->name,
+                   conduct_state_word(process), process->name, process->host->name,
                    flags[0] == '\0' ? "none" : flags);
     }
 }

@@ -65,7 +65,10 @@ static int change_all(struct jobs *jobs, enum job_action action, const char *nam
     conduct_await(jobs->conduct, answers, job->count);
     await_notices(jobs, job, answers);
     for (size_t i = 0; i < job->count; i++) {
-        if (job_rule(action, before[i], &says) != JOB_DOES)
+        bool does = job_rule(action, before[i], &says) == JOB_DOES;
+        if (job->processes[i]->lost) /* it was before */
+            job_rule_of(action, job->processes[i], &says);
+        if (!does)
             report(jobs, job->processes[i], says);
         else if (take_change(jobs, wanted, job->processes[i], &answers[i], says) < 0)
             result = -1;
@@ -291,7 +294,7 @@ int command_input(struct jobs *jobs, const struct job_command *command,
 
     if (process == NULL)
         return -1;
-    if (job_rule(JOB_GIVE_INPUT, process->state, &says) == JOB_REFUSES)
+    if (job_rule_of(JOB_GIVE_INPUT, process, &says) == JOB_REFUSES)
         return jobs_error(jobs, "%s@%s %s", process->name, process->host->name, says);
     if (command->count > 2)
         return give_line(jobs, process, command->words + 2);

@@ -47,15 +47,17 @@ static void take_listed(struct jobs *jobs, struct job_machine *machine,
     job->changed = true;
 }
 
-/* What the agent does not know has ended with an earlier agent. */
+/* What the agent does not know was an earlier agent's, which has ended. */
 static void take_missing(struct jobs *jobs, struct conduct_process *process)
 {
     if (process->listed || process->state == PROCESS_ACQUIRED || process->state == PROCESS_KILLED)
         return;
-    conduct_set_ended(process, 128 + 9);
+    conduct_set_lost(process);
     job_of(process)->changed = true;
-    jobs_tell(jobs, "%s@%s of job %s is gone: its agent ended meanwhile", process->name,
-              process->host->name, job_of(process)->name);
+    jobs_tell(jobs,
+              "%s@%s of job %s is not controlled any more: its agent ended; it may still run there "
+              "(process %d)",
+              process->name, process->host->name, job_of(process)->name, (int)process->pid);
 }
 
 static void take_listing(struct jobs *jobs, struct job_machine *machine, json_t *list)

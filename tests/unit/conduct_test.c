@@ -339,6 +339,32 @@ static void test_kept_job(void **state)
     free_scene(next);
 }
 
+/* It counts as killed; that it may run is known to the next controller, too. */
+static void test_lost(void **state)
+{
+    struct scene *scene = new_scene(), *next = new_scene();
+    struct conduct_process *gone =
+                               conduct_know(&scene->conduct, &scene->web1, 7, PROCESS_RUNNING, "x"),
+                           *again = NULL;
+
+    (void)state;
+    assert_string_equal(conduct_state_word(gone), "running");
+    conduct_set_lost(gone);
+    assert_true(gone->state == PROCESS_KILLED && gone->status != 0);
+    json_t *kept = kept_job_json(
+        &scene->conduct,
+        &(struct kept_job){.name = "x", .recording = "x", .filter = "x", .machines = json_array()});
+    assert_int_equal(kept_process_read(&next->conduct, &next->web1,
+                                       json_array_get(json_object_get(kept, "processes"), 0),
+                                       &again),
+                     0);
+    assert_int_equal(again->state, PROCESS_KILLED);
+    assert_string_equal(conduct_state_word(again), "lost");
+    json_decref(kept);
+    free_scene(scene);
+    free_scene(next);
+}
+
 /* A form that this version does not have is no empty session. */
 static void test_kept_version(void **state)
 {
@@ -536,6 +562,7 @@ int main(void)
         cmocka_unit_test(test_whole_output), cmocka_unit_test(test_reports_find_their_process),
         cmocka_unit_test(test_over),         cmocka_unit_test(test_answers),
         cmocka_unit_test(test_listed),       cmocka_unit_test(test_kept_job),
+        cmocka_unit_test(test_lost),
         cmocka_unit_test(test_kept_version), cmocka_unit_test(test_kept_process_is_checked),
         cmocka_unit_test(test_notices),      cmocka_unit_test(test_notes_are_printed_once),
         cmocka_unit_test(test_kept_filter),  cmocka_unit_test(test_kept_reach),
