@@ -363,6 +363,8 @@ static const char *reason_word(const struct agent_recording *recording)
         return "disk";
     case END_METER:
         return "meter";
+    case END_REPAIRED:
+        return "agent";
     default:
         return "other";
     }

@@ -148,7 +148,18 @@ int command_removeprocess(struct jobs *jobs, const struct job_command *command)
     return remove_one(jobs, process);
 }
 
-int jobs_end_recordings(struct jobs *jobs, const struct job *job)
+static void look_for_early_end(struct jobs *jobs, struct job *job,
+                               const struct job_machine *machine, const struct recording_said *said)
+{
+    const char *why = notice_early_end(said);
+
+    if (why == NULL)
+        return;
+    job->cut = true;
+    jobs_error(jobs, "%s: the recording of job %s ended early: %s", machine->name, job->name, why);
+}
+
+int jobs_end_recordings(struct jobs *jobs, struct job *job)
 {
     struct conduct_answer *answers = calloc(job->recording_count + 1, sizeof(*answers));
     int result = 0;
@@ -169,6 +180,7 @@ int jobs_end_recordings(struct jobs *jobs, const struct job *job)
         if (answers[i].error == 0 &&
             jobs_await_published(jobs, job, job->recordings[i].machine, &problem) < 0)
             result = jobs_error(jobs, "%s", problem.text);
+        look_for_early_end(jobs, job, job->recordings[i].machine, &said);
         if (said.lost > 0)
             jobs_print(jobs, "note: %s: %" PRIu64 " records were lost",
                        job->recordings[i].machine->name, said.lost);
@@ -194,6 +206,8 @@ int command_removejob(struct jobs *jobs, const struct job_command *command)
             return -1;
     /* the last packets reach the filter: the log is whole */
     int result = jobs_end_recordings(jobs, job);
+    if (job->cut)
+        result = -1;
     snprintf(key, sizeof(key), "job.%u", job->number);
     if (fabric_keep(conduct_fabric(jobs->conduct), key, NULL, &problem) < 0)
         result = jobs_error(jobs, "%s", problem.text);

@@ -126,11 +126,20 @@ void jobs_distrust(struct jobs *jobs, struct job_machine *machine, const char *w
                machine->name, why);
 }
 
+static void take_recording_end(struct jobs *jobs, const struct job_machine *machine,
+                               const struct conduct_notice *notice)
+{
+    const struct job *job = jobs_find_recording(jobs, notice->recording);
+
+    jobs_tell(jobs, "%s: the recording%s%s ended: %s", machine->name, job == NULL ? "" : " of job ",
+              job == NULL ? "" : job->name, notice->text);
+}
+
 static void take_notice(struct jobs *jobs, struct job_machine *machine,
                         const struct conduct_notice *notice)
 {
     if (notice->kind == NOTICE_RECORDING_ENDED)
-        jobs_tell(jobs, "%s: the recording ended: %s", machine->name, notice->text);
+        take_recording_end(jobs, machine, notice);
     else if (notice->kind == NOTICE_NOTE)
         jobs_say_once(jobs, machine, notice->text);
 }

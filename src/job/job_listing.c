@@ -7,14 +7,6 @@
  */
 #include "job/job_private.h"
 
-static struct job *job_of_recording(const struct jobs *jobs, const char *recording)
-{
-    for (size_t i = 0; i < jobs->count; i++)
-        if (strcmp(jobs->list[i]->recording, recording) == 0)
-            return jobs->list[i];
-    return NULL;
-}
-
 /* One that was created just before a controller died is part of its job, too. Others were removed. */
 static struct conduct_process *adopt(struct jobs *jobs, struct job *job,
                                      struct job_machine *machine,
@@ -35,7 +27,7 @@ static struct conduct_process *adopt(struct jobs *jobs, struct job *job,
 static void take_listed(struct jobs *jobs, struct job_machine *machine,
                         const struct listed_process *listed)
 {
-    struct job *job = job_of_recording(jobs, listed->recording);
+    struct job *job = jobs_find_recording(jobs, listed->recording);
     struct conduct_process *process =
         conduct_find_process(jobs->conduct, machine->host, listed->pid);
 

@@ -37,6 +37,7 @@ struct job {
     bool flags_set; /* on all machines */
     bool adopted;   /* it has a process that an agent has listed, without our flags */
     bool changed;   /* and not stored yet */
+    bool cut;       /* a recording of it has ended early, and that was printed */
     struct conduct_process **processes; /* each has the job as its context */
     size_t count, capacity;
     struct job_recording *recordings;
@@ -122,6 +123,7 @@ size_t job_line_length(const char *line);
 /* ---- job_records.c ---- */
 
 struct job *jobs_find(const struct jobs *jobs, const char *name);
+struct job *jobs_find_recording(const struct jobs *jobs, const char *recording); /* its name */
 struct kept_filter *jobs_find_filter(const struct jobs *jobs, const char *name);
 struct conduct_process *job_find(const struct job *job, const char *name);
 
@@ -201,8 +203,9 @@ int command_jobs(struct jobs *jobs, const struct job_command *command);
 
 /* ---- job_control.c ---- */
 
-/* Ends what is recorded of a job; all of it reaches the server. */
-int jobs_end_recordings(struct jobs *jobs, const struct job *job);
+/* Ends what is recorded of a job; all of it reaches the server. Returns -1 after an error, which was printed; a recording that had
+ * ended early is none, and makes the job cut. */
+int jobs_end_recordings(struct jobs *jobs, struct job *job);
 
 int command_startjob(struct jobs *jobs, const struct job_command *command);
 int command_stopjob(struct jobs *jobs, const struct job_command *command);

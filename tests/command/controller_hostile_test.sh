@@ -67,4 +67,26 @@ no_session() {
 }
 wait_for 30 no_session # the server's supervisor removes its folder after the controller has ended
 check_equal "the session ends" "" "$(sessions)"
+
+# ---- recordings that are not whole ----
+
+# recorded MACHINE COMMAND: a job there, whose process ends in order, and then this command
+recorded() {
+    printf '%s\n' 'newjob j' "add j $1 true" 'startjob j' 'wait j' "$2" > recorded
+    timeout 100 "$dpm" -f recorded --rsh ./rsh --session evil > out 2> err
+}
+recorded full 'removejob j'
+check_equal "a recording that has ended early: removejob fails, and gives the reason" \
+    "1 dpm: full: the recording of job j ended early: its trace could not be written" "$? $(cat err)"
+check_equal "... when it ends, the job is named" 1 "$(grep -c '^full: the recording of job j ended: no space left$' out)"
+recorded full die
+check_equal "... die fails, too, and ends the session" \
+    "1 dpm: full: the recording of job j ended early: its trace could not be written" "$? $(cat err)"
+wait_for 30 no_session
+recorded stuck die
+check_equal "a recording that cannot be ended: die warns; another one ends the session" "1 dpm: stuck: its recording is not ended: no space left
+dpm: \`die\` again ends the session without what is not stored yet
+dpm: stuck: its recording is not ended: no space left" "$? $(cat err)"
+wait_for 30 no_session
+check_equal "... which ends" "" "$(sessions)"
 finish

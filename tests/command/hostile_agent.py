@@ -6,6 +6,8 @@ as the agent would, and answers requests with what no agent would answer. MODE:
     version  its answer line is of another version of the control protocol
     reply    its replies are
     notices  process.create is answered; wrong notices follow, and a right one
+    full     its recording ends by itself, for its disk is full; its process ends in order
+    stuck    its recording cannot be ended; its process ends in order
     noise    prints something else
 """
 import json
@@ -40,6 +42,16 @@ NOTICES = [
 ]
 
 
+# What is said when a process is started, in other modes.
+ENDED = ("process.ended", {"pid": 4000000, "status": 0})
+STARTED = {
+    "notices": NOTICES,
+    "full": [("recording.ended", {"recording": "RECORDING", "reason": "disk", "message": "no space left"}), ENDED],
+    "stuck": [ENDED],
+}
+REFUSED = {"stuck": ["recording.end"]}
+
+
 def send(data):
     os.write(1, data if isinstance(data, bytes) else data.encode())
 
@@ -67,6 +79,9 @@ def exactly(size):
 
 def result_of(method, agent):
     """What a right agent answers."""
+    if MODE == "full" and method in ("recording.state", "recording.end"):
+        state = {"begun": True, "caught_up": True, "reason": "disk", "records": 1, "lost": 0}
+        return state if method == "recording.state" else {"trace": state}
     return {
         "hello": {"host": "evil", "machine_id": "0" * 32, "boot_id": "x", "user": "x", "version": "x", "processors": 1},
         "recording.open": {"meter": "kernel", "notes": [1, None, "\x1b[2Jnote"]},
@@ -85,13 +100,16 @@ def answer(reply, request, agent):
     if method == "process.create":
         text = ANSWERS[agent["created"] if MODE == "create" else -1].replace("ID", str(number))
         agent["created"] += 1
+    if method in REFUSED.get(MODE, []):
+        text = json.dumps({"jsonrpc": "2.0", "dpm": 1, "id": number, "error": {"code": -32000, "message": "no space left"}})
     publish(reply, text)
     if method == "process.signal":
         publish(agent["subject"] + ".notice", json.dumps({"jsonrpc": "2.0", "dpm": 1, "method": "process.ended",
                                                           "params": {"pid": params["pid"], "signal": 9}}))
-    if method == "process.start" and MODE == "notices":
-        for name, said in NOTICES:
-            publish(agent["subject"] + ".notice", json.dumps({"jsonrpc": "2.0", "dpm": 1, "method": name, "params": said}))
+    if method == "process.start":
+        for name, said in STARTED.get(MODE, []):
+            text = json.dumps({"jsonrpc": "2.0", "dpm": 1, "method": name, "params": said})
+            publish(agent["subject"] + ".notice", text.replace("RECORDING", agent["recording"]))
 
 
 def serve(hello):

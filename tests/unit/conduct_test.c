@@ -555,6 +555,34 @@ static void test_recordings(void **state)
     json_decref(said);
 }
 
+/* One that was ended from here is complete; so is one that has never begun, or of whose end its agent says nothing. */
+static void test_early_ends(void **state)
+{
+    static const struct {
+        const char *text, *why; /* NULL: none */
+    } cases[] = {
+        {"{\"begun\": true, \"reason\": \"complete\"}", NULL},
+        {"{\"begun\": true, \"active\": true, \"reason\": \"other\"}", NULL},
+        {"{\"begun\": false, \"reason\": \"other\"}", NULL},
+        {"{\"begun\": true}", NULL},
+        {"{\"begun\": true, \"reason\": \"disk\"}", "its trace could not be written"},
+        {"{\"begun\": true, \"reason\": \"agent\"}", "its agent ended"},
+        {"{\"begun\": true, \"reason\": \"x\"}", "reason unknown"},
+        {"{\"begun\": true, \"reason\": \"complete\", \"failed\": true}",
+         "not all of it could be sent"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        json_t *said = json_loads(cases[i].text, 0, NULL);
+        const struct recording_said read = notice_recording(said);
+        const char *why = notice_early_end(&read);
+        if (cases[i].why == NULL ? why != NULL : why == NULL || strcmp(why, cases[i].why) != 0)
+            fail_msg("%s: %s", cases[i].text, why == NULL ? "" : why);
+        json_decref(said);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -562,7 +590,7 @@ int main(void)
         cmocka_unit_test(test_whole_output), cmocka_unit_test(test_reports_find_their_process),
         cmocka_unit_test(test_over),         cmocka_unit_test(test_answers),
         cmocka_unit_test(test_listed),       cmocka_unit_test(test_kept_job),
-        cmocka_unit_test(test_lost),
+        cmocka_unit_test(test_lost),         cmocka_unit_test(test_early_ends),
         cmocka_unit_test(test_kept_version), cmocka_unit_test(test_kept_process_is_checked),
         cmocka_unit_test(test_notices),      cmocka_unit_test(test_notes_are_printed_once),
         cmocka_unit_test(test_kept_filter),  cmocka_unit_test(test_kept_reach),
