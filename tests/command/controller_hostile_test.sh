@@ -89,4 +89,14 @@ dpm: \`die\` again ends the session without what is not stored yet
 dpm: stuck: its recording is not ended: no space left" "$? $(cat err)"
 wait_for 30 no_session
 check_equal "... which ends" "" "$(sessions)"
+
+"$dpm" run --rsh ./rsh --session deaf -o deaf.traces --host deaf:true < /dev/null > out 2> err &
+run=$!
+check "a process of dpm run --host runs" wait_for 60 grep -q begun out
+kill -TERM $run
+check "a signal that it does not get is reported" wait_for 30 grep -q '^dpm: deaf: true did not get SIGTERM: no space left$' err
+kill -TERM $run
+wait $run
+check_equal "a recording that its agent cannot end: the agent's reason is given, and no other one" "1 0" \
+    "$(grep -c '^dpm: deaf: its recording could not be ended: no space left$' err) $(grep -c 'could not be ended from here' err)"
 finish

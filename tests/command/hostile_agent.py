@@ -8,6 +8,7 @@ as the agent would, and answers requests with what no agent would answer. MODE:
     notices  process.create is answered; wrong notices follow, and a right one
     full     its recording ends by itself, for its disk is full; its process ends in order
     stuck    its recording cannot be ended; its process ends in order
+    deaf     the same, and its process writes a line, and gets no signal
     noise    prints something else
 """
 import json
@@ -49,7 +50,7 @@ STARTED = {
     "full": [("recording.ended", {"recording": "RECORDING", "reason": "disk", "message": "no space left"}), ENDED],
     "stuck": [ENDED],
 }
-REFUSED = {"stuck": ["recording.end"]}
+REFUSED = {"stuck": ["recording.end"], "deaf": ["recording.end", "process.signal"]}
 
 
 def send(data):
@@ -84,7 +85,7 @@ def result_of(method, agent):
         return state if method == "recording.state" else {"trace": state}
     return {
         "hello": {"host": "evil", "machine_id": "0" * 32, "boot_id": "x", "user": "x", "version": "x", "processors": 1},
-        "recording.open": {"meter": "kernel", "notes": [1, None, "\x1b[2Jnote"]},
+        "recording.open": {"meter": "kernel", "notes": [] if MODE == "deaf" else [1, None, "\x1b[2Jnote"]},
         "program.find": {"directory": "/", "path": "/bin/true"},
         "recording.state": {"begun": False},
         "process.list": {"processes": [1, {"pid": 4000000}, {"pid": 4000001, "recording": agent["recording"], "command": "\x1b[2J/\x1b[2J",
@@ -103,7 +104,9 @@ def answer(reply, request, agent):
     if method in REFUSED.get(MODE, []):
         text = json.dumps({"jsonrpc": "2.0", "dpm": 1, "id": number, "error": {"code": -32000, "message": "no space left"}})
     publish(reply, text)
-    if method == "process.signal":
+    if MODE == "deaf" and method == "process.start":
+        publish(agent["subject"] + ".output.4000000.out", "begun\n")
+    if method == "process.signal" and MODE != "deaf":
         publish(agent["subject"] + ".notice", json.dumps({"jsonrpc": "2.0", "dpm": 1, "method": "process.ended",
                                                           "params": {"pid": params["pid"], "signal": 9}}))
     if method == "process.start":

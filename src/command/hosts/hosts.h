@@ -38,6 +38,7 @@ struct metered_host {
     bool settled;    /* it has said what it recorded, at the end */
     bool ended;      /* its recording */
     bool cut;        /* its recording ended by itself, or out of reach: records may be missing */
+    bool unended;    /* its agent could not end it, for a reason that was printed */
     bool agent_died; /* another one goes on with what it left, but knows nothing of its processes */
     bool stored;     /* what it recorded is waited for, or has come */
     bool arrived;    /* all of it is stored, as far as it was sent */

@@ -20,8 +20,14 @@ static void take_end(void *context, struct remote_host *remote, const struct con
 {
     struct metered_host *host = remote->context;
     const struct recording_said said = notice_recording(json_object_get(answer->result, "trace"));
+    char line[sizeof(answer->why) + 80];
 
-    (void)context;
+    if (answer->error == -EREMOTEIO && !host->agent_died) { /* it says why, and nobody else can */
+        snprintf(line, sizeof(line), "its recording could not be ended: %s", answer->why);
+        hosts_say(context, remote, line);
+    }
+    if (answer->error == -EREMOTEIO)
+        host->cut = host->unended = true;
     if (answer->error < 0)
         return;
     host->ended = host->settled = true;
@@ -52,15 +58,16 @@ static void end_recordings(struct hosts *hosts)
     conduct_ask_all(hosts->conduct, &(struct conduct_question){.method = "recording.end",
                                                                .asks = is_recorded,
                                                                .params = name_recording,
-                                                               .took = take_end});
+                                                               .took = take_end,
+                                                               .context = hosts});
 }
 
-/* Names those that did not say what they recorded. */
+/* Names those that did not say what they recorded, nor why. */
 static void say_cut(struct hosts *hosts)
 {
     for (size_t i = 0; i < hosts->count; i++) {
         struct metered_host *host = &hosts->list[i];
-        if (!host->opened || host->settled)
+        if (!host->opened || host->settled || host->unended)
             continue;
         hosts_say(hosts, host->remote,
                   "its recording could not be ended from here; its last records are missing");
