@@ -108,6 +108,9 @@ void recordings_end_stopped(struct agent *agent);
 void recordings_end_all(struct agent *agent);
 void recordings_begin_one(struct agent_recording *recording);
 
+/* A request has failed for `problem`: if that has ended the recording, it ends as in a step. */
+void recordings_note_stopped(struct agent_recording *recording, const struct problem *problem);
+
 /* Adds a recording that is not open. NULL: out of memory, with a line in `problem`. */
 struct agent_recording *recordings_add(struct agent *agent, const char *name,
                                        struct problem *problem);

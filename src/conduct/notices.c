@@ -154,7 +154,8 @@ static enum notice_kind kind_of(const char *method)
     } kinds[] = {
         {"process.ended", NOTICE_ENDED},           {"process.stopped", NOTICE_STOPPED},
         {"process.continued", NOTICE_CONTINUED},   {"recording.ended", NOTICE_RECORDING_ENDED},
-        {"recording.idle", NOTICE_RECORDING_IDLE}, {"note", NOTICE_NOTE},
+        {"recording.idle", NOTICE_RECORDING_IDLE}, {"recording.busy", NOTICE_RECORDING_BUSY},
+        {"note", NOTICE_NOTE},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)

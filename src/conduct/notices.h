@@ -70,6 +70,7 @@ enum notice_kind {
     NOTICE_CONTINUED,
     NOTICE_RECORDING_ENDED, /* by itself */
     NOTICE_RECORDING_IDLE,  /* no metered process lives there */
+    NOTICE_RECORDING_BUSY,  /* and now one does again */
     NOTICE_NOTE,
 };
 
@@ -78,7 +79,7 @@ struct conduct_notice {
     pid_t pid;
     struct process_end end;
     const char *text;   /* of the JSON: of a note, or why a recording has ended */
-    const char *recording; /* of the JSON: RECORDING_ENDED, IDLE: its name; "": not known */
+    const char *recording; /* of the JSON: RECORDING_ENDED, IDLE, BUSY: its name; "": not known */
     const char *reason; /* RECORDING_ENDED: "disk", "agent" ...; "": not known */
 };
 

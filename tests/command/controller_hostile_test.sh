@@ -99,4 +99,13 @@ kill -TERM $run
 wait $run
 check_equal "a recording that its agent cannot end: the agent's reason is given, and no other one" "1 0" \
     "$(grep -c '^dpm: deaf: its recording could not be ended: no space left$' err) $(grep -c 'could not be ended from here' err)"
+
+"$dpm" acquire --rsh ./rsh --session busy -o busy.traces --host busy --name x > out 2> err &
+recording=$!
+check "a host is metered" wait_for 60 grep -q '^dpm: metering 1 process on 1 host; session busy' err
+sleep 1 # for what its agent says
+: > asked
+kill -TERM $recording
+wait $recording
+check_equal "a host on which a metered process lives again is metered until it is to end" 0 "$(grep -c 'could not be ended' err)"
 finish

@@ -8,7 +8,9 @@ as the agent would, and answers requests with what no agent would answer. MODE:
     notices  process.create is answered; wrong notices follow, and a right one
     full     its recording ends by itself, for its disk is full; its process ends in order
     stuck    its recording cannot be ended; its process ends in order
-    deaf     the same, and its process writes a line, and gets no signal
+    busy     after recording.acquire no metered process lives, and then one does again; its recording cannot be ended before there
+             is the file `asked`
+    deaf     its recording cannot be ended; its process writes a line, and gets no signal
     noise    prints something else
 """
 import json
@@ -43,12 +45,13 @@ NOTICES = [
 ]
 
 
-# What is said when a process is started, in other modes.
+# What is said when a process is started, or acquired.
 ENDED = ("process.ended", {"pid": 4000000, "status": 0})
 STARTED = {
     "notices": NOTICES,
     "full": [("recording.ended", {"recording": "RECORDING", "reason": "disk", "message": "no space left"}), ENDED],
     "stuck": [ENDED],
+    "busy": [("recording.idle", {"recording": "RECORDING"}), ("recording.busy", {"recording": "RECORDING"})],
 }
 REFUSED = {"stuck": ["recording.end"], "deaf": ["recording.end", "process.signal"]}
 
@@ -85,8 +88,9 @@ def result_of(method, agent):
         return state if method == "recording.state" else {"trace": state}
     return {
         "hello": {"host": "evil", "machine_id": "0" * 32, "boot_id": "x", "user": "x", "version": "x", "processors": 1},
-        "recording.open": {"meter": "kernel", "notes": [] if MODE == "deaf" else [1, None, "\x1b[2Jnote"]},
+        "recording.open": {"meter": "kernel", "notes": [] if MODE in ("busy", "deaf") else [1, None, "\x1b[2Jnote"]},
         "program.find": {"directory": "/", "path": "/bin/true"},
+        "recording.acquire": {"processes": 1, "unsettled": 0, "notes": []},
         "recording.state": {"begun": False},
         "process.list": {"processes": [1, {"pid": 4000000}, {"pid": 4000001, "recording": agent["recording"], "command": "\x1b[2J/\x1b[2J",
                                                               "state": "new"}]},
@@ -101,7 +105,7 @@ def answer(reply, request, agent):
     if method == "process.create":
         text = ANSWERS[agent["created"] if MODE == "create" else -1].replace("ID", str(number))
         agent["created"] += 1
-    if method in REFUSED.get(MODE, []):
+    if method in REFUSED.get(MODE, []) or (MODE == "busy" and method == "recording.end" and not os.path.exists("asked")):
         text = json.dumps({"jsonrpc": "2.0", "dpm": 1, "id": number, "error": {"code": -32000, "message": "no space left"}})
     publish(reply, text)
     if MODE == "deaf" and method == "process.start":
@@ -109,7 +113,7 @@ def answer(reply, request, agent):
     if method == "process.signal" and MODE != "deaf":
         publish(agent["subject"] + ".notice", json.dumps({"jsonrpc": "2.0", "dpm": 1, "method": "process.ended",
                                                           "params": {"pid": params["pid"], "signal": 9}}))
-    if method == "process.start":
+    if method == ("recording.acquire" if MODE == "busy" else "process.start"):
         for name, said in STARTED.get(MODE, []):
             text = json.dumps({"jsonrpc": "2.0", "dpm": 1, "method": name, "params": said})
             publish(agent["subject"] + ".notice", text.replace("RECORDING", agent["recording"]))

@@ -466,6 +466,66 @@ static void test_nothing_stays(void **state)
     json_decref(heard.ended);
 }
 
+/* Whether the agent says this of the recording. */
+static bool says(const char *method, const char *recording)
+{
+    struct pollfd file = {.fd = fabric_descriptor(world.fabric), .events = POLLIN};
+    struct fabric_message message;
+    bool said = false;
+
+    for (int i = 0; i < TIME / 100 && !said; i++) {
+        poll(&file, 1, 100);
+        while (!said && fabric_next(world.fabric, &message) == 1) {
+            const char *name =
+                message.kind == FABRIC_NOTICE
+                    ? json_string_value(json_object_get(message.params, "recording"))
+                    : NULL;
+            said = name != NULL && strcmp(message.method, method) == 0 &&
+                   strcmp(name, recording) == 0;
+            fabric_message_done(&message);
+        }
+    }
+    return said;
+}
+
+/* In the recording r7. */
+static pid_t start_one(const char *program)
+{
+    json_t *created = ask(
+        "process.create",
+        json_pack("{s:s, s:[s], s:b}", "recording", "r7", "command", program, "input", 1), NULL);
+    pid_t pid = (pid_t)json_integer_value(json_object_get(created, "pid"));
+
+    json_decref(created);
+    json_decref(ask("process.start", json_pack("{s:i}", "pid", pid), NULL));
+    return pid;
+}
+
+/* That a recording has no process any more is taken back when it has one again. */
+static void test_idle_and_busy(void **state)
+{
+    struct heard heard = {0};
+
+    (void)state;
+    if (!is_installed())
+        skip();
+    json_t *opened = ask("recording.open", json_pack("{s:s}", "recording", "r7"), NULL);
+    bool kernel = strcmp(json_string_value(json_object_get(opened, "meter")), "kernel") == 0;
+    json_decref(opened);
+    start_one("true");
+    assert_true(says("recording.idle", "r7"));
+    if (kernel) { /* the ptrace meter has one process only */
+        pid_t cat = start_one("cat");
+        assert_true(says("recording.busy", "r7"));
+        json_decref(ask("process.input",
+                        json_pack("{s:i, s:s, s:b}", "pid", cat, "data", "", "end", 1), NULL));
+        hear(&heard, cat);
+        assert_int_equal(json_integer_value(json_object_get(heard.ended, "status")), 0);
+        json_decref(heard.ended);
+    }
+    json_decref(ask("recording.end", json_pack("{s:s}", "recording", "r7"), NULL));
+}
+
 /* Requests are answered while a process writes without end. */
 static void test_much_output(void **state)
 {
@@ -650,7 +710,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_attached_again), cmocka_unit_test(test_refused),
         cmocka_unit_test(test_process),        cmocka_unit_test(test_changed),
         cmocka_unit_test(test_trace),          cmocka_unit_test(test_nothing_stays),
-        cmocka_unit_test(test_much_output),    cmocka_unit_test(test_old_spools),
+        cmocka_unit_test(test_idle_and_busy),  cmocka_unit_test(test_much_output),
+        cmocka_unit_test(test_old_spools),
         cmocka_unit_test(test_program_runs),   cmocka_unit_test(test_program_refused),
         cmocka_unit_test(test_abandoned),      cmocka_unit_test(test_other_session),
     };

@@ -445,6 +445,7 @@ static void test_notices(void **state)
          NOTICE_RECORDING_ENDED},
         {"recording.ended", "{\"reason\": \"agent\"}", -EPROTO, NOTICE_RECORDING_ENDED},
         {"note", "{\"text\": \"t\"}", 0, NOTICE_NOTE},
+        {"recording.busy", "{\"recording\": \"main\"}", 0, NOTICE_RECORDING_BUSY},
         {"view.record", "{\"row\": 1}", 0, NOTICE_OTHER},
     };
     struct conduct_notice notice;

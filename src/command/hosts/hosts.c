@@ -31,7 +31,8 @@ static void take_notice(struct hosts *hosts, struct metered_host *host,
 
     switch (notice->kind) {
     case NOTICE_RECORDING_IDLE:
-        host->idle = true;
+    case NOTICE_RECORDING_BUSY:
+        host->idle = notice->kind == NOTICE_RECORDING_IDLE;
         return;
     case NOTICE_RECORDING_ENDED:
         host->ended = host->cut = true;
