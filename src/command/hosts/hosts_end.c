@@ -86,14 +86,6 @@ static bool all_known(const struct hosts *hosts)
 
 /* ---- packets ---- */
 
-static struct metered_host *host_of(struct hosts *hosts, const char *machine)
-{
-    for (size_t i = 0; machine != NULL && i < hosts->count; i++)
-        if (strcmp(machine, hosts->list[i].remote->machine) == 0)
-            return &hosts->list[i];
-    return NULL;
-}
-
 /* Notes of each host what is stored of it. `all`: nothing that was sent is missing. Else a host's END may have come, and packets
  * of before not, unless the server has nothing left for us. */
 static void note_stored(struct hosts *hosts, bool all)
@@ -102,14 +94,13 @@ static void note_stored(struct hosts *hosts, bool all)
     bool none_left = all || (json_is_integer(left) && json_integer_value(left) == 0);
 
     for (size_t i = 0; i < hosts->count; i++)
-        hosts->list[i].arrived = all || !hosts->list[i].stored;
+        hosts->list[i].arrived = !hosts->list[i].stored || (all && !hosts->list[i].full);
     for (size_t i = 0; (copy = hosts_storing_copy(hosts, i)) != NULL; i++) {
-        const char *machine = json_string_value(json_object_get(copy, "machine"));
-        struct metered_host *host = host_of(hosts, machine);
+        struct metered_host *host = hosts_storing_host(hosts, copy);
         if (host == NULL)
             continue;
         host->until = fabric_count(copy, "until_ns");
-        host->arrived |= none_left && json_is_true(json_object_get(copy, "ended")) &&
+        host->arrived |= none_left && !host->full && json_is_true(json_object_get(copy, "ended")) &&
                          fabric_count(copy, "refused") == 0;
     }
 }
