@@ -294,6 +294,20 @@ int command_setflags(struct jobs *jobs, const struct job_command *command)
 
 /* ---- jobs ---- */
 
+/* What is shown of it may be out of date. */
+static void list_away(struct jobs *jobs, const struct job_machine *machine)
+{
+    char since[32] = "";
+    struct tm local;
+
+    if (machine->host == NULL || machine->host->state == REMOTE_READY)
+        return;
+    if (machine->away != 0 && localtime_r(&machine->away, &local) != NULL)
+        strftime(since, sizeof(since), " since %Y-%m-%d %H:%M:%S", &local);
+    jobs_print(jobs, "note: %s cannot be reached%s: its processes are shown as last heard",
+               machine->name, since);
+}
+
 static void list_processes(struct jobs *jobs, const struct job *job)
 {
     char flags[METER_FLAGS_TEXT_SIZE];
@@ -307,6 +321,8 @@ static void list_processes(struct jobs *jobs, const struct job *job)
                    conduct_state_word(process), process->name, process->host->name,
                    flags[0] == '\0' ? "none" : flags);
     }
+    for (size_t i = 0; i < job->recording_count; i++)
+        list_away(jobs, job->recordings[i].machine);
 }
 
 int command_jobs(struct jobs *jobs, const struct job_command *command)

@@ -227,6 +227,30 @@ static size_t running(const struct job *job)
     return count;
 }
 
+/* Of these nothing is heard any more. */
+static bool is_out_of_reach(const struct conduct_process *process)
+{
+    return process->state == PROCESS_RUNNING && process->host->state == REMOTE_OUT;
+}
+
+static size_t out_of_reach(const struct job *job)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < job->count; i++)
+        count += is_out_of_reach(job->processes[i]);
+    return count;
+}
+
+static int say_out_of_reach(struct jobs *jobs, const struct job *job)
+{
+    for (size_t i = 0; i < job->count; i++)
+        if (is_out_of_reach(job->processes[i]))
+            jobs_error(jobs, "%s@%s may run: its machine cannot be reached",
+                       job->processes[i]->name, job->processes[i]->host->name);
+    return -1;
+}
+
 /* Their last output may come after the notice of their end. */
 static void await_output(struct jobs *jobs, const struct job *job)
 {
@@ -245,7 +269,7 @@ int command_wait(struct jobs *jobs, const struct job_command *command)
     if (job == NULL)
         return -1;
     uint64_t begin = clock_now(CLOCK_MONOTONIC), shown = 0;
-    while (running(job) > 0 && !conduct_is_interrupted(jobs->conduct)) {
+    while (running(job) > out_of_reach(job) && !conduct_is_interrupted(jobs->conduct)) {
         uint64_t now = clock_now(CLOCK_MONOTONIC);
         if (now - shown >= PROGRESS) {
             shown = now;
@@ -260,6 +284,8 @@ int command_wait(struct jobs *jobs, const struct job_command *command)
         return jobs_error(jobs, "interrupted: %zu processes of job %s run", running(job),
                           job->name);
     await_output(jobs, job);
+    if (out_of_reach(job) > 0)
+        return say_out_of_reach(jobs, job);
     for (size_t i = 0; i < job->count; i++)
         if (job->processes[i]->state == PROCESS_KILLED && status == 0)
             status = job->processes[i]->status;

@@ -13,6 +13,8 @@
 
 #define LINE_AGAIN "\r\033[K"
 #define KEEP_EVERY 5000000000ull /* ns */
+#define LOOK_EVERY 2000000000ull /* ns */
+#define LOOK_MOST  4000000000ull /* ns between two looks that count: longer ones are ours */
 
 /* ---- what is printed ---- */
 
@@ -144,10 +146,20 @@ static void take_notice(struct jobs *jobs, struct job_machine *machine,
         jobs_say_once(jobs, machine, notice->text);
 }
 
+static void note_away(struct job_machine *machine, const struct remote_host *host)
+{
+    if (host->state == REMOTE_READY)
+        machine->away = 0;
+    else if (machine->away == 0 && host->was_ready)
+        machine->away = time(NULL);
+}
+
 static void take_changed(struct jobs *jobs, const struct remote_host *host, const char *line)
 {
     struct job_machine *machine = host->context;
 
+    if (machine != NULL)
+        note_away(machine, host);
     /* when it is there again, its agent may know of other states, or be another one, which knows of no process */
     if (machine != NULL)
         machine->unsure |= host->was_ready &&
@@ -203,11 +215,30 @@ void jobs_happen(void *context, const struct conduct_event *event)
     }
 }
 
+/* Without the server nothing is heard of any machine: processes seem to run on. Time in which we did not listen does not count. */
+static void look_at_server(struct jobs *jobs, uint64_t now)
+{
+    uint64_t passed = now - jobs->looked;
+
+    if (passed < LOOK_EVERY)
+        return;
+    bool answers = fabric_silence(conduct_fabric(jobs->conduct)) < passed;
+    jobs->looked = now;
+    jobs->silence = answers ? 0 : jobs->silence + (passed < LOOK_MOST ? passed : LOOK_MOST);
+    if (jobs->silence >= FABRIC_SILENCE_USUAL && !jobs->said_silence)
+        jobs_error(jobs,
+                   "the session's server has not answered for %llu s, so nothing is heard of the "
+                   "machines: is its disk full?",
+                   FABRIC_SILENCE_USUAL / 1000000000);
+    jobs->said_silence = jobs->silence >= FABRIC_SILENCE_USUAL;
+}
+
 void jobs_work(void *context)
 {
     struct jobs *jobs = context;
     uint64_t now = clock_now(CLOCK_MONOTONIC);
 
+    look_at_server(jobs, now);
     filters_look(jobs);
     if (now - jobs->kept < KEEP_EVERY)
         return;

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/types.h>
+#include <time.h>
 
 #define JOB_NESTED 16 /* scripts within scripts (appendix A) */
 
@@ -21,6 +22,7 @@ struct job_machine {
     bool has_agent;  /* it was reached, now or by an earlier controller */
     bool distrusted; /* its agent has said what makes no sense, and that was printed */
     bool unsure;     /* its agent may know of other states than we do */
+    time_t away;     /* when its connection ended; 0: it has one, or has had none yet */
 };
 
 /* A recording of a job. */
@@ -73,6 +75,9 @@ struct jobs {
     bool typing;   /* the user is at the prompt */
     bool progress; /* a line without its end says how far a command is */
     uint64_t kept; /* when the state was last stored, CLOCK_MONOTONIC */
+    uint64_t looked;   /* when it was last looked whether the server answers */
+    uint64_t silence;  /* ns that passed while it answered nothing */
+    bool said_silence; /* that was printed */
 };
 
 /* ---- job_events.c ---- */

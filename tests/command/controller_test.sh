@@ -177,6 +177,26 @@ check_equal "an option of an analysis in the file of a job is checked before the
     "$? $(grep -c 'jsno' err) $(grep -c '^dpm: early.job:3: the options of stats are wrong' err) $(grep -c '^job early' out)"
 job die
 
+# ---- a machine that is out of reach ----
+
+: > late.up
+job newjob far && job add far late sh -c "until [ -e $scratch/late.go ]; do sleep 0.05; done" && job startjob far
+check_equal "a process starts on a machine" 0 $?
+rm late.up
+job wait far
+check_equal "... which cannot be reached: it is not waited for, and wait fails" "1 1" \
+    "$? $(grep -c '^dpm: sh@late may run: its machine cannot be reached$' err)"
+job jobs far
+check_equal "... and jobs says that it is shown as last heard" "running 1" \
+    "$(sed -n 's/^[0-9]* *\([a-z]*\) *sh *late .*/\1/p' out) $(grep -c '^note: late cannot be reached: its processes are shown as last heard$' out)"
+: > late.up
+: > late.go
+job wait far
+check_equal "... it is waited for when its machine is there again" 0 $?
+job removejob far && job die
+check_equal "... and no agent stays" "0 " "$? $(left late/dpm/*/agents)"
+rm late.up
+
 # ---- an agent that is killed while its processes are waited for ----
 
 # agent_of MACHINE: the number of its agent's process
