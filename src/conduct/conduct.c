@@ -26,7 +26,7 @@ static void say_missing(struct conduct *conduct, const struct fabric_message *me
              "session keeps",
              missed);
     conduct->options.event(conduct->options.context,
-                           &(struct conduct_event){.kind = CONDUCT_TROUBLE, .text = line});
+                           &(struct conduct_event){.kind = CONDUCT_MISSING, .text = line});
 }
 
 static void take_notice(struct conduct *conduct, struct remote_host *host,

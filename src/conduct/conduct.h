@@ -31,13 +31,14 @@ enum conduct_kind {
     CONDUCT_OUTPUT, /* `text`, `length` bytes: what `process` has written, to its standard error if `err`: a line without its end */
     CONDUCT_NOTICE, /* `notice`, of `message`: of anything else */
     CONDUCT_WRONG,  /* a notice of `host` that makes no sense: `text` is a part of it */
-    CONDUCT_TROUBLE,  /* `text`: of the session's server, or that messages are missing */
+    CONDUCT_TROUBLE,  /* `text`: of the session's server */
+    CONDUCT_MISSING,  /* `text`: messages of the machines are missing, perhaps ends of processes or recordings */
     CONDUCT_READABLE, /* the descriptor of the options */
 };
 
 struct conduct_event {
     enum conduct_kind kind;
-    struct remote_host *host; /* NULL: TROUBLE, READABLE */
+    struct remote_host *host; /* NULL: TROUBLE, MISSING, READABLE */
     const char *text;
     size_t length;
     bool err;

@@ -193,6 +193,10 @@ void jobs_happen(void *context, const struct conduct_event *event)
     case CONDUCT_CHANGED:
         take_changed(jobs, event->host, event->text);
         return;
+    case CONDUCT_MISSING:
+        for (size_t i = 0; i < jobs->machine_count; i++)
+            jobs->machines[i]->unsure = true;
+        __attribute__((fallthrough));
     case CONDUCT_TROUBLE:
         jobs_error(jobs, "%s", event->text);
         return;

@@ -49,6 +49,8 @@ static void happens(void *context, const struct conduct_event *event)
             snprintf(line, sizeof(line), "%s@%s %s %d", event->process->name, event->host->name,
                      process_state_word(event->process->state), event->process->status);
         say(scene, line, (size_t)length);
+    } else if (event->kind == CONDUCT_MISSING) {
+        say(scene, event->text, strcspn(event->text, ":"));
     } else {
         say(scene, "other", 5);
     }
@@ -162,6 +164,24 @@ static void test_whole_output(void **state)
     output(scene, &scene->web1, 812, false, "a\nb", 3);
     output(scene, &scene->web1, 812, false, "", 0);
     assert_string_equal(scene->text, "a\nb\n"); /* say() ends each event */
+    free_scene(scene);
+}
+
+/* What the session has discarded may have been more than output: the caller is told, and asks. An earlier controller had a part of
+ * it. */
+static void test_missing(void **state)
+{
+    struct scene *scene = new_scene();
+    struct fabric_message message = {
+        .kind = FABRIC_OUTPUT, .sequence = 10, .missed = 7, .pid = 812, .bytes = (void *)"x"};
+
+    (void)state;
+    conduct_set_heard(&scene->conduct, 5);
+    conduct_take(&scene->conduct, &scene->web1, &message);
+    message.sequence = 11;
+    message.missed = 0;
+    conduct_take(&scene->conduct, &scene->web1, &message);
+    assert_string_equal(scene->text, "4 messages from the machines are missing\n");
     free_scene(scene);
 }
 
@@ -592,6 +612,7 @@ int main(void)
         cmocka_unit_test(test_over),         cmocka_unit_test(test_answers),
         cmocka_unit_test(test_listed),       cmocka_unit_test(test_kept_job),
         cmocka_unit_test(test_lost),         cmocka_unit_test(test_early_ends),
+        cmocka_unit_test(test_missing),
         cmocka_unit_test(test_kept_version), cmocka_unit_test(test_kept_process_is_checked),
         cmocka_unit_test(test_notices),      cmocka_unit_test(test_notes_are_printed_once),
         cmocka_unit_test(test_kept_filter),  cmocka_unit_test(test_kept_reach),

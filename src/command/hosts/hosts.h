@@ -69,6 +69,7 @@ struct hosts {
     uint64_t kept;       /* when that was stored; 0: it was not yet */
     uint64_t kept_heard; /* and what had been heard then */
     bool shows;          /* records and processes are asked for, to be shown */
+    bool missing;        /* messages of the hosts: they are asked for what these would have said */
     struct progress progress;
     struct hosts_live live;
     bool lines_failed;      /* of JSON; was said */

@@ -30,6 +30,12 @@ static void take_end(void *context, struct remote_host *remote, const struct con
         host->cut = host->unended = true;
     if (answer->error < 0)
         return;
+    const char *why = notice_early_end(&said);
+    if (why != NULL && !host->cut) { /* its notice is missing */
+        snprintf(line, sizeof(line), "the recording ended: %s", why);
+        hosts_say(context, remote, line);
+    }
+    host->cut |= why != NULL;
     host->ended = host->settled = true;
     host->records = said.records;
     host->lost = said.lost;
