@@ -186,6 +186,7 @@ struct created {
     int input;     /* negative: none, or closed */
     char *waiting; /* for the process to read it */
     size_t waiting_size;
+    uint64_t given;  /* bytes of input, so far */
     bool input_ends; /* with what is waiting */
     struct created *next;
 };

@@ -241,9 +241,12 @@ int conduct_changed(struct conduct_process *process, enum process_state wanted,
 void conduct_signal_later(struct conduct_process *process, const char *signal,
                           struct conduct_answer *answer);
 
-/* Asks it to read something; `end`: nothing follows. One that does not read makes the answer wait. */
-void conduct_input_later(struct conduct_process *process, const void *bytes, size_t size, bool end,
-                         struct conduct_answer *answer);
+#define CONDUCT_ONCE (-1) /* it is not given again */
+
+/* Asks it to read something; `end`: nothing follows. `at`: how many bytes it was given before: what is given again, because the answer was
+ * an error, it reads once; or CONDUCT_ONCE. One that does not read makes the answer wait. */
+void conduct_input_later(struct conduct_process *process, int64_t at, const void *bytes,
+                         size_t size, bool end, struct conduct_answer *answer);
 
 /* It has ended, though its agent has not reported it. */
 void conduct_set_ended(struct conduct_process *process, int status);

@@ -178,8 +178,8 @@ void conduct_signal_later(struct conduct_process *process, const char *signal,
         json_pack("{s:i, s:s}", "pid", (int)process->pid, "signal", signal), answer);
 }
 
-void conduct_input_later(struct conduct_process *process, const void *bytes, size_t size, bool end,
-                         struct conduct_answer *answer)
+void conduct_input_later(struct conduct_process *process, int64_t at, const void *bytes,
+                         size_t size, bool end, struct conduct_answer *answer)
 {
     char *text = malloc(BASE64_LENGTH(size) + 1);
     json_t *params = NULL;
@@ -188,6 +188,8 @@ void conduct_input_later(struct conduct_process *process, const void *bytes, siz
         base64_encode(bytes, size, text);
         params = json_pack("{s:i, s:s, s:b}", "pid", (int)process->pid, "data", text, "end", end);
     }
+    if (params != NULL && at >= 0)
+        json_object_set_new(params, "at", json_integer(at));
     free(text);
     ask(process, "process.input", params, answer); /* without parameters it is refused */
 }

@@ -300,7 +300,7 @@ int jobs_give(struct jobs *jobs, struct conduct_process *process, const char *te
     struct conduct_answer answer;
     struct problem problem;
 
-    conduct_input_later(process, text, size, end, &answer);
+    conduct_input_later(process, CONDUCT_ONCE, text, size, end, &answer);
     conduct_await(jobs->conduct, &answer, 1);
     return conduct_answer_take(&answer, NULL, &problem) < 0 ? jobs_error(jobs, "%s", problem.text)
                                                             : 0;

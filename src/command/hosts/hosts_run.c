@@ -35,6 +35,7 @@ struct input {
     bool waiting;                 /* for ... */
     struct conduct_answer answer; /* ... this */
     bool reached;                 /* its end, which is to be sent */
+    int64_t given;                /* bytes that the process has taken */
     size_t size;                  /* read, and not taken by the process yet */
     uint64_t again;
     char bytes[INPUT_SIZE];
@@ -279,6 +280,7 @@ static void take_answer(struct input *input)
     input->waiting = false;
     input->again = input->answer.error == 0 ? 0 : clock_now(CLOCK_MONOTONIC) + AGAIN_AFTER;
     if (input->answer.error == 0) {
+        input->given += (int64_t)input->size;
         input->size = 0;
         input->open = !input->reached;
     }
@@ -311,7 +313,8 @@ static void pass_input(struct running *running)
     if ((input->size == 0 && !input->reached) || clock_now(CLOCK_MONOTONIC) < input->again)
         return;
     input->waiting = true;
-    conduct_input_later(process, input->bytes, input->size, input->reached, &input->answer);
+    conduct_input_later(process, input->given, input->bytes, input->size, input->reached,
+                        &input->answer);
 }
 
 /* ---- until it ends ---- */
