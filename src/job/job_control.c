@@ -2,6 +2,8 @@
 /* job_control.c: starting, stopping and removing jobs; waiting for them; their input. See job.h. */
 #include "job/job_private.h"
 
+#include "show/show.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -264,6 +266,7 @@ static void await_output(struct jobs *jobs, const struct job *job)
 int command_wait(struct jobs *jobs, const struct job_command *command)
 {
     struct job *job = jobs_need(jobs, command->words[0]);
+    char processes[COUNTED_SIZE];
     int status = 0;
 
     if (job == NULL)
@@ -273,16 +276,17 @@ int command_wait(struct jobs *jobs, const struct job_command *command)
         uint64_t now = clock_now(CLOCK_MONOTONIC);
         if (now - shown >= PROGRESS) {
             shown = now;
-            jobs_progress(jobs, "%zu of %zu processes run, %" PRIu64 " s", running(job), job->count,
-                          (now - begin) / 1000000000);
+            jobs_progress(jobs, "still running: %zu of %zu, %" PRIu64 " s", running(job),
+                          job->count, (now - begin) / 1000000000);
         }
         jobs_poll(jobs, 50);
         jobs_look_again(jobs);
     }
     jobs_progress_end(jobs);
-    if (conduct_is_interrupted(jobs->conduct))
-        return jobs_error(jobs, "interrupted: %zu processes of job %s run", running(job),
-                          job->name);
+    if (conduct_is_interrupted(jobs->conduct)) {
+        show_counted(running(job), "process", processes);
+        return jobs_error(jobs, "interrupted: %s of job %s still running", processes, job->name);
+    }
     await_output(jobs, job);
     if (out_of_reach(job) > 0)
         return say_out_of_reach(jobs, job);

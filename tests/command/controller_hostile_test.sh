@@ -90,6 +90,11 @@ dpm: stuck: its recording is not ended: no space left" "$? $(cat err)"
 wait_for 30 no_session
 check_equal "... which ends" "" "$(sessions)"
 
+printf '%s\n' 'newjob j' 'add j rigid true' 'setflags j send' 'jobs j' 'stopjob j' 'removejob j' die > rigid
+timeout 100 "$dpm" -f rigid --rsh ./rsh --session evil > out 2> err
+check_equal "jobs shows that flags could not be set" "1 1" \
+    "$(grep -c '^dpm: flags are not set on rigid: no space left$' err) $(grep -c '^note: these flags are not set on all machines' out)"
+
 "$dpm" run --rsh ./rsh --session deaf -o deaf.traces --host deaf:true < /dev/null > out 2> err &
 run=$!
 check "a process of dpm run --host runs" wait_for 60 grep -q begun out

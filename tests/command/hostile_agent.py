@@ -10,6 +10,7 @@ as the agent would, and answers requests with what no agent would answer. MODE:
     stuck    its recording cannot be ended; its process ends in order
     busy     after recording.acquire no metered process lives, and then one does again; its recording cannot be ended before there
              is the file `asked`
+    rigid    flags cannot be set
     deaf     its recording cannot be ended; its process writes a line, and gets no signal
     noise    prints something else
 """
@@ -53,7 +54,7 @@ STARTED = {
     "stuck": [ENDED],
     "busy": [("recording.idle", {"recording": "RECORDING"}), ("recording.busy", {"recording": "RECORDING"})],
 }
-REFUSED = {"stuck": ["recording.end"], "deaf": ["recording.end", "process.signal"]}
+REFUSED = {"stuck": ["recording.end"], "rigid": ["recording.flags"], "deaf": ["recording.end", "process.signal"]}
 
 
 def send(data):

@@ -4,9 +4,9 @@
 #include "command/hosts/hosts.h"
 
 #include "base/folder.h"
+#include "show/show.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -145,12 +145,12 @@ static uint64_t others_left(struct hosts *hosts)
 static void await_others(struct hosts *hosts)
 {
     uint64_t left = others_left(hosts), last = clock_now(CLOCK_MONOTONIC);
-    char line[160];
+    char line[160], packets[COUNTED_SIZE];
 
     conduct_set_patience(hosts->conduct, 1);
+    show_counted(left, "packet", packets);
     if (left > 0) {
-        snprintf(line, sizeof(line),
-                 "waiting for other filters of this session: %" PRIu64 " packets", left);
+        snprintf(line, sizeof(line), "waiting for other filters of this session: %s", packets);
         hosts_say(hosts, NULL, line);
     }
     while (left > 0 && !conduct_is_interrupted(hosts->conduct)) {
@@ -161,8 +161,8 @@ static void await_others(struct hosts *hosts)
             last = now;
         if (now - last < NO_PROGRESS)
             continue;
-        snprintf(line, sizeof(line),
-                 "%" PRIu64 " packets were not stored by a filter that has not come back", left);
+        show_counted(left, "packet", packets);
+        snprintf(line, sizeof(line), "a filter that has not come back has not stored %s", packets);
         hosts_say(hosts, NULL, line);
         return;
     }
