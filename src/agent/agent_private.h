@@ -168,6 +168,7 @@ enum created_state { CREATED_NEW, CREATED_RUNNING, CREATED_STOPPED, CREATED_ENDE
 struct piece {
     char *bytes; /* [FABRIC_OUTPUT_MOST], while the output is open; NULL: nothing was read yet */
     size_t size;
+    uint64_t before; /* bytes of this output that were sent before it */
     bool holds;
 };
 

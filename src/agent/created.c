@@ -532,9 +532,11 @@ static void move_output(struct agent *agent, struct created *created, int which)
             piece->size = (size_t)got;
             piece->holds = true;
         }
-        if (fabric_output(agent->fabric, created->pid, which == 1, piece->bytes, piece->size) < 0)
+        if (fabric_output(agent->fabric, created->pid, which == 1, piece->before, piece->bytes,
+                          piece->size) < 0)
             return;
         piece->holds = false;
+        piece->before += piece->size;
         if (piece->size == 0)
             close_output(created, which);
     }

@@ -192,6 +192,7 @@ struct conduct_process {
     bool confirmed;         /* its agent has reported a change since the last one was asked for */
     uint64_t ended;         /* CLOCK_MONOTONIC */
     bool closed[2];         /* its standard output, standard error */
+    uint64_t shown[2]; /* bytes of these that have come, as far as is known: the rest of a piece is new */
     struct conduct_line lines[2]; /* not complete yet */
     char name[CONDUCT_NAME_SIZE];
     bool listed; /* its agent knows of it */

@@ -336,6 +336,17 @@ static void add_output(struct conduct_process *process, bool err, const char *by
         end_line(process, err);
 }
 
+/* How many of the first bytes have come before: the agent has sent them again, since nobody had acknowledged them. */
+static size_t count_double(struct conduct_process *process, const struct fabric_message *message)
+{
+    uint64_t *shown = &process->shown[message->err], at = message->at;
+    uint64_t twice = at != FABRIC_AT_UNKNOWN && *shown > at ? *shown - at : 0;
+
+    if (at != FABRIC_AT_UNKNOWN && at + message->size > *shown)
+        *shown = at + message->size;
+    return twice < message->size ? (size_t)twice : message->size;
+}
+
 void conduct_take_output(struct conduct *conduct, struct remote_host *host,
                          const struct fabric_message *message)
 {
@@ -343,11 +354,15 @@ void conduct_take_output(struct conduct *conduct, struct remote_host *host,
 
     if (process == NULL)
         return;
+    size_t doubled = count_double(process, message), size = message->size - doubled;
+    const char *bytes = size == 0 ? NULL : (const char *)message->bytes + doubled;
     process->closed[message->err] |= message->size == 0;
+    if (message->size > 0 && size == 0)
+        return;
     if (!process->whole)
-        add_output(process, message->err, message->bytes, message->size);
-    else if (message->size > 0)
-        tell(process, CONDUCT_OUTPUT, message->bytes, message->size, message->err);
+        add_output(process, message->err, bytes, size);
+    else if (size > 0)
+        tell(process, CONDUCT_OUTPUT, bytes, size, message->err);
 }
 
 void conduct_flush(struct conduct_process *process)

@@ -322,8 +322,7 @@ static void list_processes(struct jobs *jobs, const struct job *job)
                    flags[0] == '\0' ? "none" : flags);
     }
     if (!job->flags_set)
-        jobs_print(jobs,
-                   "note: these flags are not set on all machines of the job: setflags tries again");
+        jobs_print(jobs, "note: these flags are not set on all machines: setflags tries again");
     for (size_t i = 0; i < job->recording_count; i++)
         list_away(jobs, job->recordings[i].machine);
 }

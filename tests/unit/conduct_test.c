@@ -75,17 +75,24 @@ static void free_scene(struct scene *scene)
     free(scene);
 }
 
-static void output(struct scene *scene, struct remote_host *host, int64_t pid, bool err,
-                   const char *bytes, size_t size)
+static void output_at(struct scene *scene, struct remote_host *host, int64_t pid, bool err,
+                      uint64_t at, const char *bytes, size_t size)
 {
     struct fabric_message message = {.kind = FABRIC_OUTPUT,
                                      .sequence = scene->conduct.heard + 1,
-                                     .pid = pid,
+                                     .pid = (pid_t)pid,
                                      .err = err,
+                                     .at = at,
                                      .bytes = (void *)bytes,
                                      .size = size};
 
     conduct_take(&scene->conduct, host, &message);
+}
+
+static void output(struct scene *scene, struct remote_host *host, int64_t pid, bool err,
+                   const char *bytes, size_t size)
+{
+    output_at(scene, host, pid, err, FABRIC_AT_UNKNOWN, bytes, size);
 }
 
 static void notice(struct scene *scene, struct remote_host *host, const char *method,
@@ -167,13 +174,33 @@ static void test_whole_output(void **state)
     free_scene(scene);
 }
 
+/* A piece that is sent again, because its acknowledgement was lost, is shown once; each output is counted for itself. */
+static void test_output_twice(void **state)
+{
+    struct scene *scene = new_scene();
+    struct remote_host *web1 = &scene->web1;
+    struct conduct_process *process =
+        conduct_know(&scene->conduct, web1, 812, PROCESS_RUNNING, "x");
+
+    (void)state;
+    output_at(scene, web1, 812, false, 0, "one\ntw", 6);
+    output_at(scene, web1, 812, true, 0, "err\n", 4);
+    output_at(scene, web1, 812, false, 0, "one\ntw", 6);
+    output_at(scene, web1, 812, false, 4, "two\n", 4);
+    output_at(scene, web1, 812, false, 20, "later\n", 6);
+    output_at(scene, web1, 812, false, 26, "", 0);
+    assert_string_equal(scene->text, "one\nerr\ntwo\nlater\n");
+    assert_true(process->closed[0] && !process->closed[1]);
+    free_scene(scene);
+}
+
 /* What the session has discarded may have been more than output: the caller is told, and asks. An earlier controller had a part of
  * it. */
 static void test_missing(void **state)
 {
     struct scene *scene = new_scene();
     struct fabric_message message = {
-        .kind = FABRIC_OUTPUT, .sequence = 10, .missed = 7, .pid = 812, .bytes = (void *)"x"};
+        .kind = FABRIC_OUTPUT, .sequence = 10, .missed = 7, .pid = 812, .bytes = "x"};
 
     (void)state;
     conduct_set_heard(&scene->conduct, 5);
@@ -612,7 +639,7 @@ int main(void)
         cmocka_unit_test(test_over),         cmocka_unit_test(test_answers),
         cmocka_unit_test(test_listed),       cmocka_unit_test(test_kept_job),
         cmocka_unit_test(test_lost),         cmocka_unit_test(test_early_ends),
-        cmocka_unit_test(test_missing),
+        cmocka_unit_test(test_missing),      cmocka_unit_test(test_output_twice),
         cmocka_unit_test(test_kept_version), cmocka_unit_test(test_kept_process_is_checked),
         cmocka_unit_test(test_notices),      cmocka_unit_test(test_notes_are_printed_once),
         cmocka_unit_test(test_kept_filter),  cmocka_unit_test(test_kept_reach),

@@ -34,7 +34,8 @@ void filter_report_copies(const struct filter *filter, bool has_rules)
             tell_selected(&copy);
         show_counted(copy.missing, "packet", packets);
         if (copy.missing > 0)
-            command_say("%s: %s did not arrive; the records there count as lost", copy.machine, packets);
+            command_say("%s: %s did not arrive; the records there count as lost", copy.machine,
+                        packets);
         show_counted(copy.refused, "packet", packets);
         if (copy.refused > 0)
             command_say("%s: %s could not be stored: %s", copy.machine, packets, copy.why);
