@@ -79,6 +79,7 @@ recorded full 'removejob j'
 check_equal "a recording that has ended early: removejob fails, and gives the reason" \
     "1 dpm: full: the recording of job j ended early: its trace could not be written" "$? $(cat err)"
 check_equal "... when it ends, the job is named" 1 "$(grep -c '^full: the recording of job j ended: no space left$' out)"
+wait_for 30 no_session
 recorded full die
 check_equal "... die fails, too, and ends the session" \
     "1 dpm: full: the recording of job j ended early: its trace could not be written" "$? $(cat err)"
