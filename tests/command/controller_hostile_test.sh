@@ -109,7 +109,7 @@ check_equal "a recording that its agent cannot end: the agent's reason is given,
 "$dpm" acquire --rsh ./rsh --session busy -o busy.traces --host busy --name x > out 2> err &
 recording=$!
 check "a host is metered" wait_for 60 grep -q '^dpm: metering 1 process on 1 host; session busy' err
-sleep 1 # for what its agent says
+sleep 1 # in which it does not end by itself
 : > asked
 kill -TERM $recording
 wait $recording

@@ -8,7 +8,7 @@ as the agent would, and answers requests with what no agent would answer. MODE:
     notices  process.create is answered; wrong notices follow, and a right one
     full     its recording ends by itself, for its disk is full; its process ends in order
     stuck    its recording cannot be ended; its process ends in order
-    busy     after recording.acquire no metered process lives, and then one does again; its recording cannot be ended before there
+    busy     before it answers recording.acquire, no metered process lives, and then one does again; its recording cannot be ended before there
              is the file `asked`
     rigid    flags cannot be set
     deaf     its recording cannot be ended; its process writes a line, and gets no signal
@@ -17,6 +17,7 @@ as the agent would, and answers requests with what no agent would answer. MODE:
 import json
 import os
 import sys
+import time
 
 MODE = sys.argv[1]
 ANSWERS = [
@@ -98,6 +99,12 @@ def result_of(method, agent):
     }.get(method, {})
 
 
+def say_started(agent):
+    for name, said in STARTED.get(MODE, []):
+        text = json.dumps({"jsonrpc": "2.0", "dpm": 1, "method": name, "params": said})
+        publish(agent["subject"] + ".notice", text.replace("RECORDING", agent["recording"]))
+
+
 def answer(reply, request, agent):
     method, number = request["method"], request["id"]
     params = request.get("params") or {}
@@ -108,16 +115,17 @@ def answer(reply, request, agent):
         agent["created"] += 1
     if method in REFUSED.get(MODE, []) or (MODE == "busy" and method == "recording.end" and not os.path.exists("asked")):
         text = json.dumps({"jsonrpc": "2.0", "dpm": 1, "id": number, "error": {"code": -32000, "message": "no space left"}})
+    if MODE == "busy" and method == "recording.acquire":
+        say_started(agent)
+        time.sleep(1)  # so the controller has both when it has the answer
     publish(reply, text)
     if MODE == "deaf" and method == "process.start":
         publish(agent["subject"] + ".output.4000000.out", "begun\n")
     if method == "process.signal" and MODE != "deaf":
         publish(agent["subject"] + ".notice", json.dumps({"jsonrpc": "2.0", "dpm": 1, "method": "process.ended",
                                                           "params": {"pid": params["pid"], "signal": 9}}))
-    if method == ("recording.acquire" if MODE == "busy" else "process.start"):
-        for name, said in STARTED.get(MODE, []):
-            text = json.dumps({"jsonrpc": "2.0", "dpm": 1, "method": name, "params": said})
-            publish(agent["subject"] + ".notice", text.replace("RECORDING", agent["recording"]))
+    if method == "process.start":
+        say_started(agent)
 
 
 def serve(hello):
