@@ -151,6 +151,7 @@ int recordings_acquire(struct agent *agent, json_t *params, json_t **ret_result,
         recording->acquisitions = acquisition->next;
         free_one(acquisition);
         json_decref(notes);
+        recordings_note_stopped(recording, problem);
         return result;
     }
     *ret_result = json_pack("{s:I, s:I, s:o}", "processes", (json_int_t)begun.processes,

@@ -108,6 +108,9 @@ void recordings_end_stopped(struct agent *agent);
 void recordings_end_all(struct agent *agent);
 void recordings_begin_one(struct agent_recording *recording);
 
+/* A request has failed for `problem`: if that has ended the recording, it ends as in a step. */
+void recordings_note_stopped(struct agent_recording *recording, const struct problem *problem);
+
 /* Adds a recording that is not open. NULL: out of memory, with a line in `problem`. */
 struct agent_recording *recordings_add(struct agent *agent, const char *name,
                                        struct problem *problem);
@@ -165,6 +168,7 @@ enum created_state { CREATED_NEW, CREATED_RUNNING, CREATED_STOPPED, CREATED_ENDE
 struct piece {
     char *bytes; /* [FABRIC_OUTPUT_MOST], while the output is open; NULL: nothing was read yet */
     size_t size;
+    uint64_t before; /* bytes of this output that were sent before it */
     bool holds;
 };
 
@@ -183,6 +187,7 @@ struct created {
     int input;     /* negative: none, or closed */
     char *waiting; /* for the process to read it */
     size_t waiting_size;
+    uint64_t given;  /* bytes of input, so far */
     bool input_ends; /* with what is waiting */
     struct created *next;
 };

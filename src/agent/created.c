@@ -442,32 +442,65 @@ static void write_waiting(struct created *created)
         close_file(&created->input);
 }
 
+/* How much of what is given it has already: the answer to an earlier request was lost, and it is given again. */
+static int count_double(const struct created *created, json_t *at, size_t size, size_t *ret_double,
+                        struct problem *problem)
+{
+    uint64_t before = json_is_integer(at) ? (uint64_t)json_integer_value(at) : UINT64_MAX;
+
+    *ret_double = 0;
+    if (at == NULL)
+        return 0;
+    if (before > created->given)
+        return problem_set(problem, -EINVAL,
+                           "process.input: \"at\" is more than process %d was given", created->pid);
+    uint64_t twice = created->given - before;
+    *ret_double = twice < size ? (size_t)twice : size;
+    return 0;
+}
+
+static int take_input(struct created *created, const char *bytes, size_t size, bool ends,
+                      struct problem *problem)
+{
+    if (created->input < 0)
+        return problem_set(problem, -EPIPE, "process %d reads no input", created->pid);
+    if (created->waiting_size + size > INPUT_MOST)
+        return problem_set(problem, -EAGAIN, "process %d has not read its input yet", created->pid);
+    char *grown = realloc(created->waiting, created->waiting_size + size + 1);
+    if (grown == NULL)
+        return problem_set(problem, -ENOMEM, "out of memory for input");
+    memcpy(grown + created->waiting_size, bytes, size);
+    created->waiting = grown;
+    created->waiting_size += size;
+    created->given += size;
+    created->input_ends = created->input_ends || ends;
+    write_waiting(created);
+    return 0;
+}
+
 int created_input(struct agent *agent, json_t *params, json_t **ret_result, struct problem *problem)
 {
     struct created *created = find(agent, params, problem);
-    json_t *data = json_object_get(params, "data");
-    size_t length = json_string_length(data);
+    json_t *data = json_object_get(params, "data"), *at = json_object_get(params, "at");
+    bool ends = json_is_true(json_object_get(params, "end"));
+    size_t length = json_string_length(data), doubled = 0;
 
     (void)ret_result;
     if (created == NULL)
         return -ESRCH;
-    if (created->input < 0)
-        return problem_set(problem, -EPIPE, "process %d reads no input", created->pid);
-    if (created->waiting_size + length / 4 * 3 > INPUT_MOST)
-        return problem_set(problem, -EAGAIN, "process %d has not read its input yet", created->pid);
-    char *grown = realloc(created->waiting, created->waiting_size + length + 1);
-    if (grown == NULL)
+    char *bytes = malloc(length + 1);
+    if (bytes == NULL)
         return problem_set(problem, -ENOMEM, "out of memory for input");
-    created->waiting = grown;
-    int64_t size = data == NULL ? 0
-                                : base64_decode(json_string_value(data), length,
-                                                grown + created->waiting_size);
-    if (size < 0 || (data != NULL && !json_is_string(data)))
-        return problem_set(problem, -EINVAL, "process.input: \"data\" is not base64");
-    created->waiting_size += (size_t)size;
-    created->input_ends = created->input_ends || json_is_true(json_object_get(params, "end"));
-    write_waiting(created);
-    return 0;
+    int64_t size =
+        json_is_string(data) ? base64_decode(json_string_value(data), length, bytes) : 0;
+    int result = size < 0 || (data != NULL && !json_is_string(data))
+                     ? problem_set(problem, -EINVAL, "process.input: \"data\" is not base64")
+                     : count_double(created, at, (size_t)size, &doubled, problem);
+    bool has_all = at != NULL && doubled == (size_t)size && (!ends || created->input_ends);
+    if (result == 0 && !has_all)
+        result = take_input(created, bytes + doubled, (size_t)size - doubled, ends, problem);
+    free(bytes);
+    return result;
 }
 
 size_t created_poll(const struct agent *agent, struct pollfd *files, size_t most)
@@ -499,9 +532,11 @@ static void move_output(struct agent *agent, struct created *created, int which)
             piece->size = (size_t)got;
             piece->holds = true;
         }
-        if (fabric_output(agent->fabric, created->pid, which == 1, piece->bytes, piece->size) < 0)
+        if (fabric_output(agent->fabric, created->pid, which == 1, piece->before, piece->bytes,
+                          piece->size) < 0)
             return;
         piece->holds = false;
+        piece->before += piece->size;
         if (piece->size == 0)
             close_output(created, which);
     }

@@ -159,6 +159,7 @@ void publishing_state(const struct publishing *publishing, json_t *result)
                                           (json_int_t)place.number));
     json_object_set_new(result, "published", published);
     json_object_set_new(result, "caught_up", json_boolean(is_caught_up(publishing)));
+    json_object_set_new(result, "failed", json_boolean(publishing->failed));
     json_object_set_new(
         result, "overtaken",
         json_integer(publishing->packets == NULL

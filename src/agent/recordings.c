@@ -238,7 +238,6 @@ void recordings_begin_one(struct agent_recording *recording)
     if (!recording->begun)
         recording_begin(&recording->recording);
     recording->begun = true;
-    recording->idle = false;
 }
 
 /* ---- changing ---- */
@@ -313,8 +312,7 @@ int recordings_flags(struct agent *agent, json_t *params, json_t **ret_result,
     return result < 0 ? result : 0;
 }
 
-/* What ends a recording inside a request ends it as in a step. */
-static void note_stopped(struct agent_recording *recording, const struct problem *problem)
+void recordings_note_stopped(struct agent_recording *recording, const struct problem *problem)
 {
     if (!goes_on(recording) || recording->recording.active)
         return;
@@ -340,7 +338,7 @@ int recordings_rules(struct agent *agent, json_t *params, json_t **ret_result,
     result = recording_select(&recording->recording, rules, problem);
     if (result < 0) {
         rules_free(rules);
-        note_stopped(recording, problem);
+        recordings_note_stopped(recording, problem);
         return result;
     }
     rules_free(recording->rules);
@@ -363,6 +361,8 @@ static const char *reason_word(const struct agent_recording *recording)
         return "disk";
     case END_METER:
         return "meter";
+    case END_REPAIRED:
+        return "agent";
     default:
         return "other";
     }
@@ -441,7 +441,11 @@ int recordings_flush(struct agent *agent, json_t *params, json_t **ret_result,
         return result;
     publishing_note_growth(recording);
     result = recording_catch_up(&recording->recording, problem);
-    return result < 0 ? result : recording_flush(&recording->recording, problem);
+    if (result >= 0)
+        result = recording_flush(&recording->recording, problem);
+    if (result < 0)
+        recordings_note_stopped(recording, problem);
+    return result;
 }
 
 /* ---- going on ---- */
@@ -457,13 +461,12 @@ void recordings_tell_ended(const struct agent_recording *recording, const char *
 static void tell_idle(struct agent_recording *recording)
 {
     struct meter_interface *meter = recording->recording.meter;
+    bool idle = meter->live(meter) == 0;
 
-    if (meter->live(meter) > 0 || recording->idle) {
-        recording->idle = recording->idle && meter->live(meter) == 0;
+    if (idle == recording->idle)
         return;
-    }
-    recording->idle = true;
-    agent_notice(recording->agent, "recording.idle",
+    recording->idle = idle;
+    agent_notice(recording->agent, idle ? "recording.idle" : "recording.busy",
                  json_pack("{s:s}", "recording", recording->name));
 }
 

@@ -10,6 +10,7 @@
 #include "command/recording/acquired_recording.h"
 #include "command/recording/recording_report.h"
 #include "recorder/process_choice.h"
+#include "show/show.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -172,18 +173,17 @@ static enum process_below below(const struct acquire_options *options)
 static void tell_begin(const struct recording_command *command, const struct acquiring *acquiring,
                        struct meter_begun *begun)
 {
-    char taken[ACQUIRED_TEXT_SIZE], since[SINCE_TEXT_SIZE];
+    char taken[ACQUIRED_TEXT_SIZE], since[SINCE_TEXT_SIZE], directions[COUNTED_SIZE];
 
     acquiring_text(acquiring, taken);
     acquiring_since(begun, since);
     /* scripts wait for this line on standard error, even if the report goes to a file */
     command_say("metering %zu process%s since %s%s%s", begun->processes,
                 begun->processes == 1 ? "" : "es", since, taken[0] == '\0' ? "" : ": ", taken);
+    show_counted(begun->unsettled, "UNIX socket direction", directions);
     if (begun->unsettled > 0)
-        command_say_to(
-            command->messages,
-            "%u UNIX socket directions were too busy to align; their offsets may be wrong",
-            begun->unsettled);
+        command_say_to(command->messages, "%s %s too busy to align; offsets there may be wrong",
+                       directions, begun->unsettled == 1 ? "was" : "were");
     fflush(command->messages);
 }
 

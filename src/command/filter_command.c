@@ -197,7 +197,7 @@ static void add_line(struct filtering *filtering, bool last, int64_t left)
     json_object_set_new(all, "problem", json_string(filtering->told));
     json_object_set_new(
         all, "complete",
-        json_boolean(last && filtering->ended && left <= 0 && filter_complete(filtering->filter)));
+        json_boolean(last && filtering->ended && left <= 0 && filter_whole(filtering->filter)));
     json_object_set_new(all, "left", last && left >= 0 ? json_integer(left) : json_null());
     json_object_set_new(all, "last", json_boolean(last));
     char *line = all == NULL ? NULL : json_dumps(all, JSON_COMPACT);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* conduct.c: a session, and what happens in it. See conduct.h. */
 #include "conduct/conduct_private.h"
+#include "show/show.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,16 +17,16 @@ static void say_missing(struct conduct *conduct, const struct fabric_message *me
 {
     uint64_t after = message->sequence - conduct->heard - 1;
     uint64_t missed = message->missed < after ? message->missed : after;
-    char line[160];
+    char line[160], messages[COUNTED_SIZE];
 
     if (missed == 0)
         return;
+    show_counted(missed, "message", messages);
     snprintf(line, sizeof(line),
-             "%" PRIu64 " messages from the machines are missing: there was more output than the "
-             "session keeps",
-             missed);
+             "%s from the machines %s missing: there was more output than the session keeps",
+             messages, missed == 1 ? "is" : "are");
     conduct->options.event(conduct->options.context,
-                           &(struct conduct_event){.kind = CONDUCT_TROUBLE, .text = line});
+                           &(struct conduct_event){.kind = CONDUCT_MISSING, .text = line});
 }
 
 static void take_notice(struct conduct *conduct, struct remote_host *host,

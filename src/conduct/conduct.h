@@ -31,13 +31,14 @@ enum conduct_kind {
     CONDUCT_OUTPUT, /* `text`, `length` bytes: what `process` has written, to its standard error if `err`: a line without its end */
     CONDUCT_NOTICE, /* `notice`, of `message`: of anything else */
     CONDUCT_WRONG,  /* a notice of `host` that makes no sense: `text` is a part of it */
-    CONDUCT_TROUBLE,  /* `text`: of the session's server, or that messages are missing */
+    CONDUCT_TROUBLE,  /* `text`: of the session's server */
+    CONDUCT_MISSING,  /* `text`: messages of the machines are missing, perhaps ends of processes or recordings */
     CONDUCT_READABLE, /* the descriptor of the options */
 };
 
 struct conduct_event {
     enum conduct_kind kind;
-    struct remote_host *host; /* NULL: TROUBLE, READABLE */
+    struct remote_host *host; /* NULL: TROUBLE, MISSING, READABLE */
     const char *text;
     size_t length;
     bool err;
@@ -186,10 +187,12 @@ struct conduct_process {
     enum process_state state;
     struct process_end end; /* KILLED: as its agent has reported it */
     int status;             /* KILLED: as a shell has it */
+    bool lost; /* KILLED: its agent has ended, and nothing is known of it any more; it may run */
     bool begun;             /* it has executed an instruction */
     bool confirmed;         /* its agent has reported a change since the last one was asked for */
     uint64_t ended;         /* CLOCK_MONOTONIC */
     bool closed[2];         /* its standard output, standard error */
+    uint64_t shown[2]; /* bytes of these that have come, as far as is known: the rest of a piece is new */
     struct conduct_line lines[2]; /* not complete yet */
     char name[CONDUCT_NAME_SIZE];
     bool listed; /* its agent knows of it */
@@ -239,12 +242,21 @@ int conduct_changed(struct conduct_process *process, enum process_state wanted,
 void conduct_signal_later(struct conduct_process *process, const char *signal,
                           struct conduct_answer *answer);
 
-/* Asks it to read something; `end`: nothing follows. One that does not read makes the answer wait. */
-void conduct_input_later(struct conduct_process *process, const void *bytes, size_t size, bool end,
-                         struct conduct_answer *answer);
+#define CONDUCT_ONCE (-1) /* it is not given again */
+
+/* Asks it to read something; `end`: nothing follows. `at`: how many bytes it was given before: what is given again, because the answer was
+ * an error, it reads once; or CONDUCT_ONCE. One that does not read makes the answer wait. */
+void conduct_input_later(struct conduct_process *process, int64_t at, const void *bytes,
+                         size_t size, bool end, struct conduct_answer *answer);
 
 /* It has ended, though its agent has not reported it. */
 void conduct_set_ended(struct conduct_process *process, int status);
+
+/* It counts as killed, but may run. */
+void conduct_set_lost(struct conduct_process *process);
+
+/* As process_state_word; "lost". */
+const char *conduct_state_word(const struct conduct_process *process);
 
 /* What process.list says of it; as if the agent had reported it. */
 void conduct_take_listed(struct conduct_process *process, const struct listed_process *listed);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #define COULD_NOT_START 126          /* a shell's status for a program that cannot be executed */
+#define LOST_STATUS     137          /* as if it was killed with its agent */
 #define OUTPUT_GRACE    500000000ull /* ns: for output that is on its way when a process has ended */
 
 /* ---- the list ---- */
@@ -177,8 +178,8 @@ void conduct_signal_later(struct conduct_process *process, const char *signal,
         json_pack("{s:i, s:s}", "pid", (int)process->pid, "signal", signal), answer);
 }
 
-void conduct_input_later(struct conduct_process *process, const void *bytes, size_t size, bool end,
-                         struct conduct_answer *answer)
+void conduct_input_later(struct conduct_process *process, int64_t at, const void *bytes,
+                         size_t size, bool end, struct conduct_answer *answer)
 {
     char *text = malloc(BASE64_LENGTH(size) + 1);
     json_t *params = NULL;
@@ -187,6 +188,8 @@ void conduct_input_later(struct conduct_process *process, const void *bytes, siz
         base64_encode(bytes, size, text);
         params = json_pack("{s:i, s:s, s:b}", "pid", (int)process->pid, "data", text, "end", end);
     }
+    if (params != NULL && at >= 0)
+        json_object_set_new(params, "at", json_integer(at));
     free(text);
     ask(process, "process.input", params, answer); /* without parameters it is refused */
 }
@@ -245,6 +248,17 @@ void conduct_set_ended(struct conduct_process *process, int status)
     process->state = PROCESS_KILLED;
     process->status = status;
     process->ended = clock_now(CLOCK_MONOTONIC);
+}
+
+void conduct_set_lost(struct conduct_process *process)
+{
+    conduct_set_ended(process, LOST_STATUS);
+    process->lost = true;
+}
+
+const char *conduct_state_word(const struct conduct_process *process)
+{
+    return process->lost ? "lost" : process_state_word(process->state);
 }
 
 static void take_end(struct conduct_process *process, const struct process_end *end)
@@ -322,6 +336,17 @@ static void add_output(struct conduct_process *process, bool err, const char *by
         end_line(process, err);
 }
 
+/* How many of the first bytes have come before: the agent has sent them again, since nobody had acknowledged them. */
+static size_t count_double(struct conduct_process *process, const struct fabric_message *message)
+{
+    uint64_t *shown = &process->shown[message->err], at = message->at;
+    uint64_t twice = at != FABRIC_AT_UNKNOWN && *shown > at ? *shown - at : 0;
+
+    if (at != FABRIC_AT_UNKNOWN && at + message->size > *shown)
+        *shown = at + message->size;
+    return twice < message->size ? (size_t)twice : message->size;
+}
+
 void conduct_take_output(struct conduct *conduct, struct remote_host *host,
                          const struct fabric_message *message)
 {
@@ -329,11 +354,15 @@ void conduct_take_output(struct conduct *conduct, struct remote_host *host,
 
     if (process == NULL)
         return;
+    size_t doubled = count_double(process, message), size = message->size - doubled;
+    const char *bytes = size == 0 ? NULL : (const char *)message->bytes + doubled;
     process->closed[message->err] |= message->size == 0;
+    if (message->size > 0 && size == 0)
+        return;
     if (!process->whole)
-        add_output(process, message->err, message->bytes, message->size);
-    else if (message->size > 0)
-        tell(process, CONDUCT_OUTPUT, message->bytes, message->size, message->err);
+        add_output(process, message->err, bytes, size);
+    else if (size > 0)
+        tell(process, CONDUCT_OUTPUT, bytes, size, message->err);
 }
 
 void conduct_flush(struct conduct_process *process)

@@ -54,16 +54,48 @@ int notice_end(json_t *said, struct process_end *ret_end, struct problem *proble
     return result;
 }
 
+/* "" if it is missing. */
+static const char *text_of(json_t *said, const char *key)
+{
+    const char *text = json_string_value(json_object_get(said, key));
+
+    return text == NULL ? "" : text;
+}
+
 struct recording_said notice_recording(json_t *said)
 {
     return (struct recording_said){
         .active = json_is_true(json_object_get(said, "active")),
         .begun = json_is_true(json_object_get(said, "begun")),
         .caught_up = json_is_true(json_object_get(said, "caught_up")),
+        .failed = json_is_true(json_object_get(said, "failed")),
+        .reason = text_of(said, "reason"),
         .records = fabric_count(said, "records"),
         .lost = fabric_count(said, "lost"),
         .processes = fabric_count(said, "processes"),
     };
+}
+
+const char *notice_early_end(const struct recording_said *said)
+{
+    static const struct {
+        const char *reason, *text;
+    } ends[] = {
+        {"size", "its trace has reached its largest size"},
+        {"disk", "its trace could not be written"},
+        {"meter", "dpmd ended the session"},
+        {"agent", "its agent ended"},
+    };
+
+    if (!said->begun || said->active)
+        return NULL;
+    for (size_t i = 0; i < ARRAY_SIZE(ends); i++)
+        if (strcmp(said->reason, ends[i].reason) == 0)
+            return ends[i].text;
+    if (said->failed)
+        return "not all of it could be sent";
+    return said->reason[0] == '\0' || strcmp(said->reason, "complete") == 0 ? NULL
+                                                                           : "reason unknown";
 }
 
 const char *process_state_word(enum process_state state)
@@ -122,7 +154,8 @@ static enum notice_kind kind_of(const char *method)
     } kinds[] = {
         {"process.ended", NOTICE_ENDED},           {"process.stopped", NOTICE_STOPPED},
         {"process.continued", NOTICE_CONTINUED},   {"recording.ended", NOTICE_RECORDING_ENDED},
-        {"recording.idle", NOTICE_RECORDING_IDLE}, {"note", NOTICE_NOTE},
+        {"recording.idle", NOTICE_RECORDING_IDLE}, {"recording.busy", NOTICE_RECORDING_BUSY},
+        {"note", NOTICE_NOTE},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
@@ -134,7 +167,8 @@ static enum notice_kind kind_of(const char *method)
 int notice_read(const char *method, json_t *params, struct conduct_notice *ret_notice,
                 struct problem *problem)
 {
-    struct conduct_notice notice = {.kind = kind_of(method), .reason = ""};
+    struct conduct_notice notice = {
+        .kind = kind_of(method), .recording = text_of(params, "recording"), .reason = ""};
     struct problem why;
     int result = 0;
 
@@ -150,8 +184,7 @@ int notice_read(const char *method, json_t *params, struct conduct_notice *ret_n
         break;
     case NOTICE_RECORDING_ENDED:
         result = take_text(params, "message", &notice.text, &why);
-        if (json_is_string(json_object_get(params, "reason")))
-            notice.reason = json_string_value(json_object_get(params, "reason"));
+        notice.reason = text_of(params, "reason");
         break;
     case NOTICE_NOTE:
         result = take_text(params, "text", &notice.text, &why);

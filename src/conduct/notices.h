@@ -39,8 +39,13 @@ const char *process_state_word(enum process_state state);
 /* What recording.state says, and recording.end of the trace; what is missing is 0. */
 struct recording_said {
     bool active, begun, caught_up;
+    bool failed;        /* not all of it can be sent */
+    const char *reason; /* of the JSON, of its end: "complete", "disk" ...; "": not known */
     uint64_t records, lost, processes;
 };
+
+/* Why a recording that has begun has ended by itself; NULL: it has not, as far as is known. */
+const char *notice_early_end(const struct recording_said *said);
 
 struct recording_said notice_recording(json_t *said);
 
@@ -65,6 +70,7 @@ enum notice_kind {
     NOTICE_CONTINUED,
     NOTICE_RECORDING_ENDED, /* by itself */
     NOTICE_RECORDING_IDLE,  /* no metered process lives there */
+    NOTICE_RECORDING_BUSY,  /* and now one does again */
     NOTICE_NOTE,
 };
 
@@ -73,6 +79,7 @@ struct conduct_notice {
     pid_t pid;
     struct process_end end;
     const char *text;   /* of the JSON: of a note, or why a recording has ended */
+    const char *recording; /* of the JSON: RECORDING_ENDED, IDLE, BUSY: its name; "": not known */
     const char *reason; /* RECORDING_ENDED: "disk", "agent" ...; "": not known */
 };
 

@@ -111,10 +111,10 @@ void kept_filter_done(struct kept_filter *filter)
 
 static json_t *process_json(const struct conduct_process *process)
 {
-    return json_pack("{s:s, s:i, s:s, s:s, s:b, s:i}", "name", process->name, "pid",
+    return json_pack("{s:s, s:i, s:s, s:s, s:b, s:i, s:b}", "name", process->name, "pid",
                      (int)process->pid, "machine", process->host->name, "state",
                      process_state_word(process->state), "begun", process->begun, "status",
-                     process->status);
+                     process->status, "lost", process->lost);
 }
 
 static json_t *processes_json(const struct conduct *conduct, const void *context)
@@ -172,6 +172,7 @@ int kept_process_read(struct conduct *conduct, struct remote_host *host, json_t 
         return -ENOMEM;
     process->begun = json_is_true(json_object_get(kept, "begun"));
     process->status = (int)fabric_count(kept, "status");
+    process->lost = json_is_true(json_object_get(kept, "lost"));
     *ret_process = process;
     return 0;
 }

@@ -129,6 +129,8 @@ enum fabric_kind {
 
 enum fabric_state { FABRIC_CONNECTED, FABRIC_DISCONNECTED, FABRIC_ENDED };
 
+#define FABRIC_AT_UNKNOWN UINT64_MAX
+
 /* All pointers are valid until fabric_message_done. */
 struct fabric_message {
     enum fabric_kind kind;
@@ -149,6 +151,7 @@ struct fabric_message {
     uint64_t missed;   /* NOTICE, OUTPUT: how many before this one the stream had discarded */
     pid_t pid;         /* OUTPUT */
     bool err;          /* OUTPUT: standard error */
+    uint64_t at; /* OUTPUT: bytes of it before these, or FABRIC_AT_UNKNOWN; the same piece may come twice */
     const void *bytes; /* OUTPUT; no bytes: the process has closed it */
     size_t size;       /* OUTPUT; NOTICE: of its body */
 
@@ -210,10 +213,11 @@ uint64_t fabric_count(const json_t *object, const char *key);
 /* ---- notices and output ---- */
 
 /* For agents. Hand over a message, which is stored in order, even if the server has to be waited for. `params` is borrowed.
- * A piece of no bytes reports the end of that output. Returns 0; -EAGAIN: too much waits already, try again when the
+ * A piece of no bytes reports the end of that output; `at`: how many bytes of it came before. Returns 0; -EAGAIN: too much waits already, try again when the
  * descriptor has become readable; -E2BIG: more than FABRIC_BODY_MOST or FABRIC_OUTPUT_MOST bytes; -ENOMEM. */
 int fabric_notice(struct fabric *fabric, const char *method, json_t *params);
-int fabric_output(struct fabric *fabric, pid_t pid, bool err, const void *bytes, size_t size);
+int fabric_output(struct fabric *fabric, pid_t pid, bool err, uint64_t at, const void *bytes,
+                  size_t size);
 
 /* How many notices are not stored yet. They are stored one after the other. */
 unsigned fabric_notices_pending(const struct fabric *fabric);

@@ -18,6 +18,7 @@
 #define HEADER_FILE   "Dpm-File"
 #define HEADER_AFTER  "Dpm-After"
 #define HEADER_STORED "Dpm-Stored"
+#define HEADER_AT     "Dpm-At"
 
 #define PLACE_ID_SIZE 96 /* bytes for place_id_text */
 

@@ -29,10 +29,10 @@
 
 /* ---- the agent's side ---- */
 
-static int push(struct fabric *fabric, const char *subject, const void *bytes, size_t size,
-                unsigned lane)
+static int push(struct fabric *fabric, const char *subject, uint64_t at, const void *bytes,
+                size_t size, unsigned lane)
 {
-    char id[FABRIC_SUBJECT_SIZE];
+    char id[FABRIC_SUBJECT_SIZE], before[24];
 
     if (fabric->said == NULL &&
         outbox_new(fabric, fabric->streams[STREAM_SAID], SAID_WINDOW, false, &fabric->said) != 0)
@@ -43,7 +43,9 @@ static int push(struct fabric *fabric, const char *subject, const void *bytes, s
     /* The reply subject is unique: of this connection, and this message. */
     if (message != NULL)
         snprintf(id, sizeof(id), "%s", natsMsg_GetReply(message));
-    if (message == NULL || natsMsgHeader_Set(message, HEADER_ID, id) != NATS_OK) {
+    snprintf(before, sizeof(before), "%" PRIu64, at);
+    if (message == NULL || natsMsgHeader_Set(message, HEADER_ID, id) != NATS_OK ||
+        (at != FABRIC_AT_UNKNOWN && natsMsgHeader_Set(message, HEADER_AT, before) != NATS_OK)) {
         natsMsg_Destroy(message);
         return -ENOMEM;
     }
@@ -60,7 +62,9 @@ int fabric_notice(struct fabric *fabric, const char *method, json_t *params)
     if (text == NULL)
         return -ENOMEM;
     snprintf(subject, sizeof(subject), "dpm.%s.%s.notice", fabric->session, fabric->machine);
-    int error = size > FABRIC_BODY_MOST ? -E2BIG : push(fabric, subject, text, size, 0);
+    int error = size > FABRIC_BODY_MOST
+                    ? -E2BIG
+                    : push(fabric, subject, FABRIC_AT_UNKNOWN, text, size, 0);
     free(text);
     return error;
 }
@@ -71,7 +75,8 @@ unsigned fabric_notices_pending(const struct fabric *fabric)
 }
 
 /* Pieces of one process share a lane, and so keep their order, both outputs together. */
-int fabric_output(struct fabric *fabric, pid_t pid, bool err, const void *bytes, size_t size)
+int fabric_output(struct fabric *fabric, pid_t pid, bool err, uint64_t at, const void *bytes,
+                  size_t size)
 {
     char subject[FABRIC_SUBJECT_SIZE];
 
@@ -79,7 +84,7 @@ int fabric_output(struct fabric *fabric, pid_t pid, bool err, const void *bytes,
         return -E2BIG;
     snprintf(subject, sizeof(subject), "dpm.%s.%s.output.%d.%s", fabric->session, fabric->machine,
              (int)pid, err ? "err" : "out");
-    return push(fabric, subject, bytes, size, 1 + (unsigned)pid % (OUTBOX_LANES - 1));
+    return push(fabric, subject, at, bytes, size, 1 + (unsigned)pid % (OUTBOX_LANES - 1));
 }
 
 /* ---- the controller's side ---- */
@@ -236,6 +241,18 @@ static int notice_message(struct held *held, struct fabric_message *message)
     return 1;
 }
 
+/* Agents of other versions do not say it. */
+static uint64_t position_of(natsMsg *message)
+{
+    const char *text = NULL;
+    uint64_t at;
+
+    return natsMsgHeader_Get(message, HEADER_AT, &text) == NATS_OK && text != NULL &&
+                   sscanf(text, "%" SCNu64, &at) == 1
+               ? at
+               : FABRIC_AT_UNKNOWN;
+}
+
 static int said_message(struct fabric *fabric, uint64_t sequence, struct arrival *arrival,
                         struct fabric_message *message)
 {
@@ -256,6 +273,7 @@ static int said_message(struct fabric *fabric, uint64_t sequence, struct arrival
     message->kind = FABRIC_OUTPUT;
     message->pid = address.pid;
     message->err = address.err;
+    message->at = position_of(held->message);
     message->bytes = natsMsg_GetData(held->message);
     message->size = (size_t)natsMsg_GetDataLength(held->message);
     return 1;

@@ -307,24 +307,40 @@ static const char *name_of(const struct filter *filter, const char *recording)
     return filter_recording_name(filter->copies.prefix, recording);
 }
 
-static bool is_stored(const struct filter *filter, const struct expected *expected)
+/* Of the newest records only, those that do not fit are no loss. */
+static bool is_whole(const struct filter *filter, const struct copy *copy)
+{
+    return !copy->full && (copy->refused == 0 || filter->copies.limits.newest);
+}
+
+static bool is_stored(const struct filter *filter, const struct expected *expected, bool whole)
 {
     for (size_t i = 0; i < filter->copies.count; i++) {
         const struct copy *copy = filter->copies.list[i];
         if (strcmp(copy->machine, expected->machine) == 0 &&
             strcmp(name_of(filter, copy->recording), name_of(filter, expected->recording)) == 0 &&
-            has_all(filter, copy))
+            has_all(filter, copy) && (!whole || is_whole(filter, copy)))
             return true;
     }
     return false;
 }
 
-bool filter_complete(const struct filter *filter)
+static bool are_stored(const struct filter *filter, bool whole)
 {
     for (size_t i = 0; i < filter->expected_count; i++)
-        if (!is_stored(filter, &filter->expected[i]))
+        if (!is_stored(filter, &filter->expected[i], whole))
             return false;
     return true;
+}
+
+bool filter_complete(const struct filter *filter)
+{
+    return are_stored(filter, false);
+}
+
+bool filter_whole(const struct filter *filter)
+{
+    return are_stored(filter, true);
 }
 
 int64_t filter_left(struct filter *filter, struct problem *problem)

@@ -69,8 +69,12 @@ int filter_step(struct filter *filter, int timeout_ms, struct problem *problem);
  * -ENOMEM. */
 int filter_expect(struct filter *filter, const char *machine, const char *recording);
 
-/* Whether the END of every expected recording is stored. Packets of before may still come again, see filter_left(). */
+/* Whether the END of every expected recording is stored, or its copy is full. Packets of before may still come again, see
+ * filter_left(). */
 bool filter_complete(const struct filter *filter);
+
+/* The same, and no packet of them was too much for its copy, or refused for another reason. */
+bool filter_whole(const struct filter *filter);
 
 /* With rules: selects by these ones from now on, what has come so far by the old ones. They must outlive the filter, or the
  * next change. Returns 0, or a negative errno with a line in `problem`: then the filter can only be closed, and the old rules

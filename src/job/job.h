@@ -40,6 +40,10 @@ enum job_verdict {
 /* Whether an action is possible in a state. `ret_says` (may be NULL): what is reported of the process. */
 enum job_verdict job_rule(enum job_action action, enum process_state state, const char **ret_says);
 
+/* The same of a process: of one that is lost nothing is reported that is not known. */
+enum job_verdict job_rule_of(enum job_action action, const struct conduct_process *process,
+                             const char **ret_says);
+
 /* ---- commands ---- */
 
 enum job_kind {

@@ -286,13 +286,27 @@ int command_setflags(struct jobs *jobs, const struct job_command *command)
     jobs_print(jobs, "flags of job %s: %s", job->name, text[0] == '\0' ? "none" : text);
     for (size_t i = 0; result == 0 && i < job->count; i++) {
         const char *says;
-        job_rule(JOB_SET_FLAGS, job->processes[i]->state, &says);
+        job_rule_of(JOB_SET_FLAGS, job->processes[i], &says);
         jobs_print(jobs, "%s@%s: %s", job->processes[i]->name, job->processes[i]->host->name, says);
     }
     return result;
 }
 
 /* ---- jobs ---- */
+
+/* What is shown of it may be out of date. */
+static void list_away(struct jobs *jobs, const struct job_machine *machine)
+{
+    char since[32] = "";
+    struct tm local;
+
+    if (machine->host == NULL || machine->host->state == REMOTE_READY)
+        return;
+    if (machine->away != 0 && localtime_r(&machine->away, &local) != NULL)
+        strftime(since, sizeof(since), " since %Y-%m-%d %H:%M:%S", &local);
+    jobs_print(jobs, "note: %s cannot be reached%s: its processes are shown as last heard",
+               machine->name, since);
+}
 
 static void list_processes(struct jobs *jobs, const struct job *job)
 {
@@ -304,9 +318,13 @@ static void list_processes(struct jobs *jobs, const struct job *job)
     for (size_t i = 0; i < job->count; i++) {
         const struct conduct_process *process = job->processes[i];
         jobs_print(jobs, "%-8d %-9s %-16s %-16s %s", process->pid,
-                   process_state_word(process->state), process->name, process->host->name,
+                   conduct_state_word(process), process->name, process->host->name,
                    flags[0] == '\0' ? "none" : flags);
     }
+    if (!job->flags_set)
+        jobs_print(jobs, "note: these flags are not set on all machines: setflags tries again");
+    for (size_t i = 0; i < job->recording_count; i++)
+        list_away(jobs, job->recordings[i].machine);
 }
 
 int command_jobs(struct jobs *jobs, const struct job_command *command)

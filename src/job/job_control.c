@@ -2,6 +2,8 @@
 /* job_control.c: starting, stopping and removing jobs; waiting for them; their input. See job.h. */
 #include "job/job_private.h"
 
+#include "show/show.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -65,7 +67,10 @@ static int change_all(struct jobs *jobs, enum job_action action, const char *nam
     conduct_await(jobs->conduct, answers, job->count);
     await_notices(jobs, job, answers);
     for (size_t i = 0; i < job->count; i++) {
-        if (job_rule(action, before[i], &says) != JOB_DOES)
+        bool does = job_rule(action, before[i], &says) == JOB_DOES;
+        if (job->processes[i]->lost) /* it was before */
+            job_rule_of(action, job->processes[i], &says);
+        if (!does)
             report(jobs, job->processes[i], says);
         else if (take_change(jobs, wanted, job->processes[i], &answers[i], says) < 0)
             result = -1;
@@ -145,7 +150,18 @@ int command_removeprocess(struct jobs *jobs, const struct job_command *command)
     return remove_one(jobs, process);
 }
 
-int jobs_end_recordings(struct jobs *jobs, const struct job *job)
+static void look_for_early_end(struct jobs *jobs, struct job *job,
+                               const struct job_machine *machine, const struct recording_said *said)
+{
+    const char *why = notice_early_end(said);
+
+    if (why == NULL)
+        return;
+    job->cut = true;
+    jobs_error(jobs, "%s: the recording of job %s ended early: %s", machine->name, job->name, why);
+}
+
+int jobs_end_recordings(struct jobs *jobs, struct job *job)
 {
     struct conduct_answer *answers = calloc(job->recording_count + 1, sizeof(*answers));
     int result = 0;
@@ -166,6 +182,7 @@ int jobs_end_recordings(struct jobs *jobs, const struct job *job)
         if (answers[i].error == 0 &&
             jobs_await_published(jobs, job, job->recordings[i].machine, &problem) < 0)
             result = jobs_error(jobs, "%s", problem.text);
+        look_for_early_end(jobs, job, job->recordings[i].machine, &said);
         if (said.lost > 0)
             jobs_print(jobs, "note: %s: %" PRIu64 " records were lost",
                        job->recordings[i].machine->name, said.lost);
@@ -191,6 +208,8 @@ int command_removejob(struct jobs *jobs, const struct job_command *command)
             return -1;
     /* the last packets reach the filter: the log is whole */
     int result = jobs_end_recordings(jobs, job);
+    if (job->cut)
+        result = -1;
     snprintf(key, sizeof(key), "job.%u", job->number);
     if (fabric_keep(conduct_fabric(jobs->conduct), key, NULL, &problem) < 0)
         result = jobs_error(jobs, "%s", problem.text);
@@ -210,6 +229,30 @@ static size_t running(const struct job *job)
     return count;
 }
 
+/* Of these nothing is heard any more. */
+static bool is_out_of_reach(const struct conduct_process *process)
+{
+    return process->state == PROCESS_RUNNING && process->host->state == REMOTE_OUT;
+}
+
+static size_t out_of_reach(const struct job *job)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < job->count; i++)
+        count += is_out_of_reach(job->processes[i]);
+    return count;
+}
+
+static int say_out_of_reach(struct jobs *jobs, const struct job *job)
+{
+    for (size_t i = 0; i < job->count; i++)
+        if (is_out_of_reach(job->processes[i]))
+            jobs_error(jobs, "%s@%s may run: its machine cannot be reached",
+                       job->processes[i]->name, job->processes[i]->host->name);
+    return -1;
+}
+
 /* Their last output may come after the notice of their end. */
 static void await_output(struct jobs *jobs, const struct job *job)
 {
@@ -223,25 +266,30 @@ static void await_output(struct jobs *jobs, const struct job *job)
 int command_wait(struct jobs *jobs, const struct job_command *command)
 {
     struct job *job = jobs_need(jobs, command->words[0]);
+    char processes[COUNTED_SIZE];
     int status = 0;
 
     if (job == NULL)
         return -1;
     uint64_t begin = clock_now(CLOCK_MONOTONIC), shown = 0;
-    while (running(job) > 0 && !conduct_is_interrupted(jobs->conduct)) {
+    while (running(job) > out_of_reach(job) && !conduct_is_interrupted(jobs->conduct)) {
         uint64_t now = clock_now(CLOCK_MONOTONIC);
         if (now - shown >= PROGRESS) {
             shown = now;
-            jobs_progress(jobs, "%zu of %zu processes run, %" PRIu64 " s", running(job), job->count,
-                          (now - begin) / 1000000000);
+            jobs_progress(jobs, "still running: %zu of %zu, %" PRIu64 " s", running(job),
+                          job->count, (now - begin) / 1000000000);
         }
         jobs_poll(jobs, 50);
+        jobs_look_again(jobs);
     }
     jobs_progress_end(jobs);
-    if (conduct_is_interrupted(jobs->conduct))
-        return jobs_error(jobs, "interrupted: %zu processes of job %s run", running(job),
-                          job->name);
+    if (conduct_is_interrupted(jobs->conduct)) {
+        show_counted(running(job), "process", processes);
+        return jobs_error(jobs, "interrupted: %s of job %s still running", processes, job->name);
+    }
     await_output(jobs, job);
+    if (out_of_reach(job) > 0)
+        return say_out_of_reach(jobs, job);
     for (size_t i = 0; i < job->count; i++)
         if (job->processes[i]->state == PROCESS_KILLED && status == 0)
             status = job->processes[i]->status;
@@ -256,7 +304,7 @@ int jobs_give(struct jobs *jobs, struct conduct_process *process, const char *te
     struct conduct_answer answer;
     struct problem problem;
 
-    conduct_input_later(process, text, size, end, &answer);
+    conduct_input_later(process, CONDUCT_ONCE, text, size, end, &answer);
     conduct_await(jobs->conduct, &answer, 1);
     return conduct_answer_take(&answer, NULL, &problem) < 0 ? jobs_error(jobs, "%s", problem.text)
                                                             : 0;
@@ -290,7 +338,7 @@ int command_input(struct jobs *jobs, const struct job_command *command,
 
     if (process == NULL)
         return -1;
-    if (job_rule(JOB_GIVE_INPUT, process->state, &says) == JOB_REFUSES)
+    if (job_rule_of(JOB_GIVE_INPUT, process, &says) == JOB_REFUSES)
         return jobs_error(jobs, "%s@%s %s", process->name, process->host->name, says);
     if (command->count > 2)
         return give_line(jobs, process, command->words + 2);

@@ -13,6 +13,8 @@
 
 #define LINE_AGAIN "\r\033[K"
 #define KEEP_EVERY 5000000000ull /* ns */
+#define LOOK_EVERY 2000000000ull /* ns */
+#define LOOK_MOST  4000000000ull /* ns between two looks that count: longer ones are ours */
 
 /* ---- what is printed ---- */
 
@@ -126,22 +128,42 @@ void jobs_distrust(struct jobs *jobs, struct job_machine *machine, const char *w
                machine->name, why);
 }
 
+static void take_recording_end(struct jobs *jobs, const struct job_machine *machine,
+                               const struct conduct_notice *notice)
+{
+    const struct job *job = jobs_find_recording(jobs, notice->recording);
+
+    jobs_tell(jobs, "%s: the recording%s%s ended: %s", machine->name, job == NULL ? "" : " of job ",
+              job == NULL ? "" : job->name, notice->text);
+}
+
 static void take_notice(struct jobs *jobs, struct job_machine *machine,
                         const struct conduct_notice *notice)
 {
     if (notice->kind == NOTICE_RECORDING_ENDED)
-        jobs_tell(jobs, "%s: the recording ended: %s", machine->name, notice->text);
+        take_recording_end(jobs, machine, notice);
     else if (notice->kind == NOTICE_NOTE)
         jobs_say_once(jobs, machine, notice->text);
+}
+
+static void note_away(struct job_machine *machine, const struct remote_host *host)
+{
+    if (host->state == REMOTE_READY)
+        machine->away = 0;
+    else if (machine->away == 0 && host->was_ready)
+        machine->away = time(NULL);
 }
 
 static void take_changed(struct jobs *jobs, const struct remote_host *host, const char *line)
 {
     struct job_machine *machine = host->context;
 
-    /* its agent may know of other states when it is there again */
     if (machine != NULL)
-        machine->unsure |= host->state == REMOTE_OUT && host->was_ready;
+        note_away(machine, host);
+    /* when it is there again, its agent may know of other states, or be another one, which knows of no process */
+    if (machine != NULL)
+        machine->unsure |= host->was_ready &&
+                           (host->state == REMOTE_OUT || host->state == REMOTE_AWAY);
     if (line != NULL && jobs->connecting != NULL && strcmp(jobs->connecting, host->name) == 0)
         snprintf(jobs->why, sizeof(jobs->why), "%s", line);
     else if (line != NULL)
@@ -171,6 +193,10 @@ void jobs_happen(void *context, const struct conduct_event *event)
     case CONDUCT_CHANGED:
         take_changed(jobs, event->host, event->text);
         return;
+    case CONDUCT_MISSING:
+        for (size_t i = 0; i < jobs->machine_count; i++)
+            jobs->machines[i]->unsure = true;
+        __attribute__((fallthrough));
     case CONDUCT_TROUBLE:
         jobs_error(jobs, "%s", event->text);
         return;
@@ -193,11 +219,30 @@ void jobs_happen(void *context, const struct conduct_event *event)
     }
 }
 
+/* Without the server nothing is heard of any machine: processes seem to run on. Time in which we did not listen does not count. */
+static void look_at_server(struct jobs *jobs, uint64_t now)
+{
+    uint64_t passed = now - jobs->looked;
+
+    if (passed < LOOK_EVERY)
+        return;
+    bool answers = fabric_silence(conduct_fabric(jobs->conduct)) < passed;
+    jobs->looked = now;
+    jobs->silence = answers ? 0 : jobs->silence + (passed < LOOK_MOST ? passed : LOOK_MOST);
+    if (jobs->silence >= FABRIC_SILENCE_USUAL && !jobs->said_silence)
+        jobs_error(jobs,
+                   "the session's server has not answered for %llu s, so nothing is heard of the "
+                   "machines: is its disk full?",
+                   FABRIC_SILENCE_USUAL / 1000000000);
+    jobs->said_silence = jobs->silence >= FABRIC_SILENCE_USUAL;
+}
+
 void jobs_work(void *context)
 {
     struct jobs *jobs = context;
     uint64_t now = clock_now(CLOCK_MONOTONIC);
 
+    look_at_server(jobs, now);
     filters_look(jobs);
     if (now - jobs->kept < KEEP_EVERY)
         return;

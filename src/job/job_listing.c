@@ -7,14 +7,6 @@
  */
 #include "job/job_private.h"
 
-static struct job *job_of_recording(const struct jobs *jobs, const char *recording)
-{
-    for (size_t i = 0; i < jobs->count; i++)
-        if (strcmp(jobs->list[i]->recording, recording) == 0)
-            return jobs->list[i];
-    return NULL;
-}
-
 /* One that was created just before a controller died is part of its job, too. Others were removed. */
 static struct conduct_process *adopt(struct jobs *jobs, struct job *job,
                                      struct job_machine *machine,
@@ -35,7 +27,7 @@ static struct conduct_process *adopt(struct jobs *jobs, struct job *job,
 static void take_listed(struct jobs *jobs, struct job_machine *machine,
                         const struct listed_process *listed)
 {
-    struct job *job = job_of_recording(jobs, listed->recording);
+    struct job *job = jobs_find_recording(jobs, listed->recording);
     struct conduct_process *process =
         conduct_find_process(jobs->conduct, machine->host, listed->pid);
 
@@ -47,15 +39,17 @@ static void take_listed(struct jobs *jobs, struct job_machine *machine,
     job->changed = true;
 }
 
-/* What the agent does not know has ended with an earlier agent. */
+/* What the agent does not know was an earlier agent's, which has ended. */
 static void take_missing(struct jobs *jobs, struct conduct_process *process)
 {
     if (process->listed || process->state == PROCESS_ACQUIRED || process->state == PROCESS_KILLED)
         return;
-    conduct_set_ended(process, 128 + 9);
+    conduct_set_lost(process);
     job_of(process)->changed = true;
-    jobs_tell(jobs, "%s@%s of job %s is gone: its agent ended meanwhile", process->name,
-              process->host->name, job_of(process)->name);
+    jobs_tell(jobs,
+              "%s@%s of job %s is not controlled any more: its agent ended; it may still run there "
+              "(process %d)",
+              process->name, process->host->name, job_of(process)->name, (int)process->pid);
 }
 
 static void take_listing(struct jobs *jobs, struct job_machine *machine, json_t *list)

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/types.h>
+#include <time.h>
 
 #define JOB_NESTED 16 /* scripts within scripts (appendix A) */
 
@@ -21,6 +22,7 @@ struct job_machine {
     bool has_agent;  /* it was reached, now or by an earlier controller */
     bool distrusted; /* its agent has said what makes no sense, and that was printed */
     bool unsure;     /* its agent may know of other states than we do */
+    time_t away;     /* when its connection ended; 0: it has one, or has had none yet */
 };
 
 /* A recording of a job. */
@@ -37,6 +39,7 @@ struct job {
     bool flags_set; /* on all machines */
     bool adopted;   /* it has a process that an agent has listed, without our flags */
     bool changed;   /* and not stored yet */
+    bool cut;       /* a recording of it has ended early, and that was printed */
     struct conduct_process **processes; /* each has the job as its context */
     size_t count, capacity;
     struct job_recording *recordings;
@@ -72,6 +75,9 @@ struct jobs {
     bool typing;   /* the user is at the prompt */
     bool progress; /* a line without its end says how far a command is */
     uint64_t kept; /* when the state was last stored, CLOCK_MONOTONIC */
+    uint64_t looked;   /* when it was last looked whether the server answers */
+    uint64_t silence;  /* ns that passed while it answered nothing */
+    bool said_silence; /* that was printed */
 };
 
 /* ---- job_events.c ---- */
@@ -122,6 +128,7 @@ size_t job_line_length(const char *line);
 /* ---- job_records.c ---- */
 
 struct job *jobs_find(const struct jobs *jobs, const char *name);
+struct job *jobs_find_recording(const struct jobs *jobs, const char *recording); /* its name */
 struct kept_filter *jobs_find_filter(const struct jobs *jobs, const char *name);
 struct conduct_process *job_find(const struct job *job, const char *name);
 
@@ -201,8 +208,9 @@ int command_jobs(struct jobs *jobs, const struct job_command *command);
 
 /* ---- job_control.c ---- */
 
-/* Ends what is recorded of a job; all of it reaches the server. */
-int jobs_end_recordings(struct jobs *jobs, const struct job *job);
+/* Ends what is recorded of a job; all of it reaches the server. Returns -1 after an error, which was printed; a recording that had
+ * ended early is none, and makes the job cut. */
+int jobs_end_recordings(struct jobs *jobs, struct job *job);
 
 int command_startjob(struct jobs *jobs, const struct job_command *command);
 int command_stopjob(struct jobs *jobs, const struct job_command *command);

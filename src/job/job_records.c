@@ -12,6 +12,14 @@ struct job *jobs_find(const struct jobs *jobs, const char *name)
     return NULL;
 }
 
+struct job *jobs_find_recording(const struct jobs *jobs, const char *recording)
+{
+    for (size_t i = 0; i < jobs->count; i++)
+        if (strcmp(jobs->list[i]->recording, recording) == 0)
+            return jobs->list[i];
+    return NULL;
+}
+
 struct kept_filter *jobs_find_filter(const struct jobs *jobs, const char *name)
 {
     for (size_t i = 0; i < jobs->filter_count; i++)

@@ -54,3 +54,13 @@ enum job_verdict job_rule(enum job_action action, enum process_state state, cons
         *ret_says = rules[action][state].says;
     return rules[action][state].verdict;
 }
+
+enum job_verdict job_rule_of(enum job_action action, const struct conduct_process *process,
+                             const char **ret_says)
+{
+    enum job_verdict verdict = job_rule(action, process->state, ret_says);
+
+    if (process->lost && action != JOB_REMOVE && ret_says != NULL)
+        *ret_says = "is lost: its agent ended";
+    return verdict;
+}

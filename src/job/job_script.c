@@ -84,6 +84,25 @@ static int settle_filters(struct jobs *jobs, bool goes_on)
     return result;
 }
 
+/* Returns -1 after an error, which was printed. */
+static int end_all_recordings(struct jobs *jobs)
+{
+    int result = 0;
+
+    for (size_t i = 0; i < jobs->count; i++)
+        if (jobs_end_recordings(jobs, jobs->list[i]) < 0)
+            result = -1;
+    return result;
+}
+
+static bool any_cut(const struct jobs *jobs)
+{
+    for (size_t i = 0; i < jobs->count; i++)
+        if (jobs->list[i]->cut)
+            return true;
+    return false;
+}
+
 static int die(struct jobs *jobs)
 {
     size_t active = count_active(jobs);
@@ -98,9 +117,9 @@ static int die(struct jobs *jobs)
     }
     jobs->warned = false;
     jobs->meta_changed = true;
-    for (size_t i = 0; active == 0 && i < jobs->count; i++)
-        jobs_end_recordings(jobs, jobs->list[i]);
-    if (settle_filters(jobs, active > 0) < 0 && active == 0 && !again) {
+    int ended = active > 0 ? 0 : end_all_recordings(jobs);
+    int settled = settle_filters(jobs, active > 0);
+    if ((ended < 0 || settled < 0) && active == 0 && !again) {
         jobs->warned = true;
         return jobs_error(jobs, "`die` again ends the session without what is not stored yet");
     }
@@ -110,7 +129,7 @@ static int die(struct jobs *jobs)
         end_session(jobs);
     jobs->dead = true;
     filters_end_all(jobs);
-    return 0;
+    return any_cut(jobs) ? -1 : 0;
 }
 
 /* ---- scripts ---- */

@@ -363,8 +363,11 @@ static int add(struct trace_copy *copy, enum ring_id ring, uint32_t file, const 
         return result;
     if (copy->limits.newest)
         copy_newest_make_space(copy, size, context->timestamp_end);
-    if (!fits(copy, size, ring == RING_CONTROL && packet_ends(packet)))
+    bool ends = ring == RING_CONTROL && packet_ends(packet);
+    if ((copy->full && !ends) || !fits(copy, size, ends)) {
+        copy->full = !copy->limits.newest; /* a smaller one that follows would leave a hole */
         return too_large(copy, ring, file, problem);
+    }
     return ring == RING_CONTROL ? add_control(copy, file, packet, size, problem)
                                 : add_data(copy, file, packet, size, problem);
 }

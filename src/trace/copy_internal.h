@@ -44,6 +44,7 @@ struct trace_copy {
     struct copy_pair *earlier;
     size_t earlier_count, earlier_capacity;
     bool ended;
+    bool full; /* a packet did not fit: only END is stored */
     struct trace_copy_counts counts;
     char name[TRACE_NAME_SIZE];
 };

@@ -126,11 +126,12 @@ int trace_copy_metadata(struct trace_copy *copy, const char *metadata, size_t le
  *       0        not newer than the last one of its ring: a double, ignored
  *      -EBADMSG  impossible: not a packet of this trace, ring and pair of files, or after END
  *      -ENODATA  cannot be stored because the beginning of its pair of files is missing; the next pair can be again
- *      -EFBIG    does not fit into max_bytes; with `newest`: not even if the last pair is alone
+ *      -EFBIG    does not fit into max_bytes; only END is stored from then on; with `newest`: not even if the last pair is
+ *                alone; what follows may fit
  *      -ENOSPC   or another error of the file system
  *
  * After an error, nothing of the packet is stored, the line is in `problem`, and the copy takes other packets. The same
- * packet may be tried again after -EFBIG, -ENOSPC ...; if a later one of its ring is stored instead, it is missing.
+ * packet may be tried again after -ENOSPC ...; if a later one of its ring is stored instead, it is missing.
  * Missing packets are counted; readers of the copy report the records that were in them as lost.
  */
 int trace_copy_add(struct trace_copy *copy, enum ring_id ring, uint32_t file, const void *bytes,

@@ -67,4 +67,51 @@ no_session() {
 }
 wait_for 30 no_session # the server's supervisor removes its folder after the controller has ended
 check_equal "the session ends" "" "$(sessions)"
+
+# ---- recordings that are not whole ----
+
+# recorded MACHINE COMMAND: a job there, whose process ends in order, and then this command
+recorded() {
+    printf '%s\n' 'newjob j' "add j $1 true" 'startjob j' 'wait j' "$2" > recorded
+    timeout 100 "$dpm" -f recorded --rsh ./rsh --session evil > out 2> err
+}
+recorded full 'removejob j'
+check_equal "a recording that has ended early: removejob fails, and gives the reason" \
+    "1 dpm: full: the recording of job j ended early: its trace could not be written" "$? $(cat err)"
+check_equal "... when it ends, the job is named" 1 "$(grep -c '^full: the recording of job j ended: no space left$' out)"
+wait_for 30 no_session
+recorded full die
+check_equal "... die fails, too, and ends the session" \
+    "1 dpm: full: the recording of job j ended early: its trace could not be written" "$? $(cat err)"
+wait_for 30 no_session
+recorded stuck die
+check_equal "a recording that cannot be ended: die warns; another one ends the session" "1 dpm: stuck: its recording is not ended: no space left
+dpm: \`die\` again ends the session without what is not stored yet
+dpm: stuck: its recording is not ended: no space left" "$? $(cat err)"
+wait_for 30 no_session
+check_equal "... which ends" "" "$(sessions)"
+
+printf '%s\n' 'newjob j' 'add j rigid true' 'setflags j send' 'jobs j' 'stopjob j' 'removejob j' die > rigid
+timeout 100 "$dpm" -f rigid --rsh ./rsh --session evil > out 2> err
+check_equal "jobs shows that flags could not be set" "1 1" \
+    "$(grep -c '^dpm: flags are not set on rigid: no space left$' err) $(grep -c '^note: these flags are not set on all machines' out)"
+
+"$dpm" run --rsh ./rsh --session deaf -o deaf.traces --host deaf:true < /dev/null > out 2> err &
+run=$!
+check "a process of dpm run --host runs" wait_for 60 grep -q begun out
+kill -TERM $run
+check "a signal that it does not get is reported" wait_for 30 grep -q '^dpm: deaf: true did not get SIGTERM: no space left$' err
+kill -TERM $run
+wait $run
+check_equal "a recording that its agent cannot end: the agent's reason is given, and no other one" "1 0" \
+    "$(grep -c '^dpm: deaf: its recording could not be ended: no space left$' err) $(grep -c 'could not be ended from here' err)"
+
+"$dpm" acquire --rsh ./rsh --session busy -o busy.traces --host busy --name x > out 2> err &
+recording=$!
+check "a host is metered" wait_for 60 grep -q '^dpm: metering 1 process on 1 host; session busy' err
+sleep 1 # in which it does not end by itself
+: > asked
+kill -TERM $recording
+wait $recording
+check_equal "a host on which a metered process lives again is metered until it is to end" 0 "$(grep -c 'could not be ended' err)"
 finish

@@ -177,6 +177,64 @@ check_equal "an option of an analysis in the file of a job is checked before the
     "$? $(grep -c 'jsno' err) $(grep -c '^dpm: early.job:3: the options of stats are wrong' err) $(grep -c '^job early' out)"
 job die
 
+# ---- a machine that is out of reach ----
+
+: > late.up
+job newjob far && job add far late sh -c "until [ -e $scratch/late.go ]; do sleep 0.05; done" && job startjob far
+check_equal "a process starts on a machine" 0 $?
+rm late.up
+job wait far
+check_equal "... which cannot be reached: it is not waited for, and wait fails" "1 1" \
+    "$? $(grep -c '^dpm: sh@late may run: its machine cannot be reached$' err)"
+job jobs far
+check_equal "... and jobs says that it is shown as last heard" "running 1" \
+    "$(sed -n 's/^[0-9]* *\([a-z]*\) *sh *late .*/\1/p' out) $(grep -c '^note: late cannot be reached: its processes are shown as last heard$' out)"
+: > late.up
+: > late.go
+job wait far
+check_equal "... it is waited for when its machine is there again" 0 $?
+job removejob far && job die
+check_equal "... and no agent stays" "0 " "$? $(left late/dpm/*/agents)"
+rm late.up
+
+# ---- an agent that is killed while its processes are waited for ----
+
+# agent_of MACHINE: the number of its agent's process
+agent_of() {
+    find /proc/[0-9]*/fd/2 -maxdepth 0 -lname "$scratch/$1/*/log" 2> find.err | cut -d / -f 3
+}
+# shellcheck disable=SC2317 # called by wait_for
+has_started() {
+    grep -q ': started$' out
+}
+cat > orphan << END
+newjob orphan
+setflags orphan send
+add orphan web1 sh -c "until [ -e $scratch/orphan.go ]; do sleep 0.05; done"
+startjob orphan
+wait orphan
+jobs orphan
+startjob orphan
+removejob orphan
+END
+: > out
+script orphan &
+waiting=$!
+check "a process runs" wait_for 60 has_started
+kill -9 "$(agent_of web1)"
+wait $waiting
+check_equal "wait ends, and fails, when another agent is in the place of the one that had the process" 1 $?
+orphan=$(sed -n 's/^process sh created on web1: number //p' out)
+check_equal "... it is not called ended" \
+    "sh@web1 of job orphan is not controlled any more: its agent ended; it may still run there (process $orphan)" \
+    "$(grep '^sh@web1 of job orphan' out)"
+check_equal "... nor by jobs and startjob" "lost 1" \
+    "$(sed -n "s/^$orphan *\([a-z]*\) *sh *web1 .*/\1/p" out) $(grep -c '^sh@web1: is lost: its agent ended$' out)"
+check "... for it runs" kill -0 "$orphan"
+: > orphan.go
+check_equal "... it can be removed" 1 "$(grep -c '^sh@web1: removed$' out)"
+check_equal "... and no agent stays" "" "$(left web1/dpm/*/agents web2/dpm/*/agents)"
+
 # ---- a program of one's own as a filter, which ends early ----
 
 cat > ends << 'END'

@@ -6,11 +6,18 @@ as the agent would, and answers requests with what no agent would answer. MODE:
     version  its answer line is of another version of the control protocol
     reply    its replies are
     notices  process.create is answered; wrong notices follow, and a right one
+    full     its recording ends by itself, for its disk is full; its process ends in order
+    stuck    its recording cannot be ended; its process ends in order
+    busy     before it answers recording.acquire, no metered process lives, and then one does again; its recording cannot be ended before there
+             is the file `asked`
+    rigid    flags cannot be set
+    deaf     its recording cannot be ended; its process writes a line, and gets no signal
     noise    prints something else
 """
 import json
 import os
 import sys
+import time
 
 MODE = sys.argv[1]
 ANSWERS = [
@@ -40,6 +47,17 @@ NOTICES = [
 ]
 
 
+# What is said when a process is started, or acquired.
+ENDED = ("process.ended", {"pid": 4000000, "status": 0})
+STARTED = {
+    "notices": NOTICES,
+    "full": [("recording.ended", {"recording": "RECORDING", "reason": "disk", "message": "no space left"}), ENDED],
+    "stuck": [ENDED],
+    "busy": [("recording.idle", {"recording": "RECORDING"}), ("recording.busy", {"recording": "RECORDING"})],
+}
+REFUSED = {"stuck": ["recording.end"], "rigid": ["recording.flags"], "deaf": ["recording.end", "process.signal"]}
+
+
 def send(data):
     os.write(1, data if isinstance(data, bytes) else data.encode())
 
@@ -67,14 +85,24 @@ def exactly(size):
 
 def result_of(method, agent):
     """What a right agent answers."""
+    if MODE == "full" and method in ("recording.state", "recording.end"):
+        state = {"begun": True, "caught_up": True, "reason": "disk", "records": 1, "lost": 0}
+        return state if method == "recording.state" else {"trace": state}
     return {
         "hello": {"host": "evil", "machine_id": "0" * 32, "boot_id": "x", "user": "x", "version": "x", "processors": 1},
-        "recording.open": {"meter": "kernel", "notes": [1, None, "\x1b[2Jnote"]},
+        "recording.open": {"meter": "kernel", "notes": [] if MODE in ("busy", "deaf") else [1, None, "\x1b[2Jnote"]},
         "program.find": {"directory": "/", "path": "/bin/true"},
+        "recording.acquire": {"processes": 1, "unsettled": 0, "notes": []},
         "recording.state": {"begun": False},
         "process.list": {"processes": [1, {"pid": 4000000}, {"pid": 4000001, "recording": agent["recording"], "command": "\x1b[2J/\x1b[2J",
                                                               "state": "new"}]},
     }.get(method, {})
+
+
+def say_started(agent):
+    for name, said in STARTED.get(MODE, []):
+        text = json.dumps({"jsonrpc": "2.0", "dpm": 1, "method": name, "params": said})
+        publish(agent["subject"] + ".notice", text.replace("RECORDING", agent["recording"]))
 
 
 def answer(reply, request, agent):
@@ -85,13 +113,19 @@ def answer(reply, request, agent):
     if method == "process.create":
         text = ANSWERS[agent["created"] if MODE == "create" else -1].replace("ID", str(number))
         agent["created"] += 1
+    if method in REFUSED.get(MODE, []) or (MODE == "busy" and method == "recording.end" and not os.path.exists("asked")):
+        text = json.dumps({"jsonrpc": "2.0", "dpm": 1, "id": number, "error": {"code": -32000, "message": "no space left"}})
+    if MODE == "busy" and method == "recording.acquire":
+        say_started(agent)
+        time.sleep(1)  # so the controller has both when it has the answer
     publish(reply, text)
-    if method == "process.signal":
+    if MODE == "deaf" and method == "process.start":
+        publish(agent["subject"] + ".output.4000000.out", "begun\n")
+    if method == "process.signal" and MODE != "deaf":
         publish(agent["subject"] + ".notice", json.dumps({"jsonrpc": "2.0", "dpm": 1, "method": "process.ended",
                                                           "params": {"pid": params["pid"], "signal": 9}}))
-    if method == "process.start" and MODE == "notices":
-        for name, said in NOTICES:
-            publish(agent["subject"] + ".notice", json.dumps({"jsonrpc": "2.0", "dpm": 1, "method": name, "params": said}))
+    if method == "process.start":
+        say_started(agent)
 
 
 def serve(hello):

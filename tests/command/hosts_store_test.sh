@@ -92,6 +92,13 @@ for store in "--store none" "-o filled"; do
     check "... after the report" grep -q '^dpm: .* records of 2 hosts, 0 lost' err
 done
 
+talk 4000 -o small --max-size 128K
+check_equal "traces reach their largest size: the programs run on, and the run fails" "1 here: 4000 there: 4000" \
+    "$(echo $? "$(LC_ALL=C sort out | xargs)")"
+check_equal "... each host is named" "dpm: here: its trace has reached its largest size (--max-size): nothing more of it is stored
+dpm: there: its trace has reached its largest size (--max-size): nothing more of it is stored" "$(grep 'largest size (' err | LC_ALL=C sort)"
+check "... and the report says that records are missing" grep -q '^dpm: .* records of 2 hosts, lost: unknown on here.*(here is not stored whole)' err
+
 # The process that stores is killed while they talk: another one goes on where it has ended.
 killed() {
     test -s killed/here/data -a -s killed/there/data && pkill -9 -f "^$dpm filter --from killed --output killed "

@@ -328,7 +328,7 @@ run_in web1 pkill -9 -x dpm-agent
 wait $acquirer
 check_equal "an agent that is killed makes the recording fail" 1 $?
 check "... and the last line says of its host from when on records are missing" \
-    grep -qE 'records of 2 hosts, lost: unknown on web1 since ([0-9-]{10} )?[0-9:]{8} \(web1 was cut\)(, besides [0-9]+ that were counted)?, in killed$' err
+    grep -qE 'records of 2 hosts, lost: unknown on web1 since ([0-9-]{10} )?[0-9:]{8} by its clock \(web1 was cut\)(, besides [0-9]+ that were counted)?, in killed$' err
 check_not "... and of none that it has lost nothing" grep -q ' 0 lost, in killed' err
 since=$(sed -n 's/.*on web1 since \([-0-9: ]*[0-9]\) .*/\1/p' err)
 case $since in

@@ -466,6 +466,101 @@ static void test_nothing_stays(void **state)
     json_decref(heard.ended);
 }
 
+/* Whether the agent says this of the recording. */
+static bool says(const char *method, const char *recording)
+{
+    struct pollfd file = {.fd = fabric_descriptor(world.fabric), .events = POLLIN};
+    struct fabric_message message;
+    bool said = false;
+
+    for (int i = 0; i < TIME / 100 && !said; i++) {
+        poll(&file, 1, 100);
+        while (!said && fabric_next(world.fabric, &message) == 1) {
+            const char *name =
+                message.kind == FABRIC_NOTICE
+                    ? json_string_value(json_object_get(message.params, "recording"))
+                    : NULL;
+            said = name != NULL && strcmp(message.method, method) == 0 &&
+                   strcmp(name, recording) == 0;
+            fabric_message_done(&message);
+        }
+    }
+    return said;
+}
+
+static pid_t start_one(const char *recording, const char *program)
+{
+    json_t *created = ask("process.create",
+                          json_pack("{s:s, s:[s], s:b}", "recording", recording, "command", program,
+                                    "input", 1),
+                          NULL);
+    pid_t pid = (pid_t)json_integer_value(json_object_get(created, "pid"));
+
+    json_decref(created);
+    json_decref(ask("process.start", json_pack("{s:i}", "pid", pid), NULL));
+    return pid;
+}
+
+/* That a recording has no process any more is taken back when it has one again. */
+static void test_idle_and_busy(void **state)
+{
+    struct heard heard = {0};
+
+    (void)state;
+    if (!is_installed())
+        skip();
+    json_t *opened = ask("recording.open", json_pack("{s:s}", "recording", "r7"), NULL);
+    bool kernel = strcmp(json_string_value(json_object_get(opened, "meter")), "kernel") == 0;
+    json_decref(opened);
+    start_one("r7", "true");
+    assert_true(says("recording.idle", "r7"));
+    if (kernel) { /* the ptrace meter has one process only */
+        pid_t cat = start_one("r7", "cat");
+        assert_true(says("recording.busy", "r7"));
+        json_decref(ask("process.input",
+                        json_pack("{s:i, s:s, s:b}", "pid", cat, "data", "", "end", 1), NULL));
+        hear(&heard, cat);
+        assert_int_equal(json_integer_value(json_object_get(heard.ended, "status")), 0);
+        json_decref(heard.ended);
+    }
+    json_decref(ask("recording.end", json_pack("{s:s}", "recording", "r7"), NULL));
+}
+
+/* Returns 0, or the code of the refusal. `data`: base64; `at` negative: left out. */
+static int give(pid_t pid, const char *data, int at, bool end)
+{
+    json_t *params = json_pack("{s:i, s:s, s:b}", "pid", pid, "data", data, "end", end);
+    int code = 0;
+
+    if (at >= 0)
+        json_object_set_new(params, "at", json_integer(at));
+    json_decref(ask("process.input", params, &code));
+    return code;
+}
+
+/* A controller that has got no answer gives a piece again: the process reads it once. */
+static void test_input_again(void **state)
+{
+    struct heard heard = {0};
+
+    (void)state;
+    if (!is_installed())
+        skip();
+    json_decref(ask("recording.open", json_pack("{s:s}", "recording", "r8"), NULL));
+    pid_t cat = start_one("r8", "cat");
+    assert_int_equal(give(cat, "YWJj", 0, false), 0);  /* abc */
+    assert_int_equal(give(cat, "YWJj", 0, false), 0);  /* again */
+    assert_int_equal(give(cat, "Y2Rl", 2, false), 0);  /* cde: de is new */
+    assert_int_equal(give(cat, "YQ==", -1, false), 0); /* a */
+    assert_int_equal(give(cat, "YQ==", 7, false), FABRIC_INVALID_PARAMS);
+    assert_int_equal(give(cat, "Cg==", 6, true), 0);
+    assert_int_equal(give(cat, "Cg==", 6, true), 0); /* it has that, and the end */
+    hear(&heard, cat);
+    assert_string_equal(heard.output, "abcdea\n");
+    json_decref(heard.ended);
+    json_decref(ask("recording.end", json_pack("{s:s}", "recording", "r8"), NULL));
+}
+
 /* Requests are answered while a process writes without end. */
 static void test_much_output(void **state)
 {
@@ -650,6 +745,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_attached_again), cmocka_unit_test(test_refused),
         cmocka_unit_test(test_process),        cmocka_unit_test(test_changed),
         cmocka_unit_test(test_trace),          cmocka_unit_test(test_nothing_stays),
+        cmocka_unit_test(test_idle_and_busy),  cmocka_unit_test(test_input_again),
         cmocka_unit_test(test_much_output),    cmocka_unit_test(test_old_spools),
         cmocka_unit_test(test_program_runs),   cmocka_unit_test(test_program_refused),
         cmocka_unit_test(test_abandoned),      cmocka_unit_test(test_other_session),

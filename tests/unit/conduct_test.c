@@ -49,6 +49,8 @@ static void happens(void *context, const struct conduct_event *event)
             snprintf(line, sizeof(line), "%s@%s %s %d", event->process->name, event->host->name,
                      process_state_word(event->process->state), event->process->status);
         say(scene, line, (size_t)length);
+    } else if (event->kind == CONDUCT_MISSING) {
+        say(scene, event->text, strcspn(event->text, ":"));
     } else {
         say(scene, "other", 5);
     }
@@ -73,17 +75,24 @@ static void free_scene(struct scene *scene)
     free(scene);
 }
 
-static void output(struct scene *scene, struct remote_host *host, int64_t pid, bool err,
-                   const char *bytes, size_t size)
+static void output_at(struct scene *scene, struct remote_host *host, int64_t pid, bool err,
+                      uint64_t at, const char *bytes, size_t size)
 {
     struct fabric_message message = {.kind = FABRIC_OUTPUT,
                                      .sequence = scene->conduct.heard + 1,
-                                     .pid = pid,
+                                     .pid = (pid_t)pid,
                                      .err = err,
+                                     .at = at,
                                      .bytes = (void *)bytes,
                                      .size = size};
 
     conduct_take(&scene->conduct, host, &message);
+}
+
+static void output(struct scene *scene, struct remote_host *host, int64_t pid, bool err,
+                   const char *bytes, size_t size)
+{
+    output_at(scene, host, pid, err, FABRIC_AT_UNKNOWN, bytes, size);
 }
 
 static void notice(struct scene *scene, struct remote_host *host, const char *method,
@@ -162,6 +171,44 @@ static void test_whole_output(void **state)
     output(scene, &scene->web1, 812, false, "a\nb", 3);
     output(scene, &scene->web1, 812, false, "", 0);
     assert_string_equal(scene->text, "a\nb\n"); /* say() ends each event */
+    free_scene(scene);
+}
+
+/* A piece that is sent again, because its acknowledgement was lost, is shown once; each output is counted for itself. */
+static void test_output_twice(void **state)
+{
+    struct scene *scene = new_scene();
+    struct remote_host *web1 = &scene->web1;
+    struct conduct_process *process =
+        conduct_know(&scene->conduct, web1, 812, PROCESS_RUNNING, "x");
+
+    (void)state;
+    output_at(scene, web1, 812, false, 0, "one\ntw", 6);
+    output_at(scene, web1, 812, true, 0, "err\n", 4);
+    output_at(scene, web1, 812, false, 0, "one\ntw", 6);
+    output_at(scene, web1, 812, false, 4, "two\n", 4);
+    output_at(scene, web1, 812, false, 20, "later\n", 6);
+    output_at(scene, web1, 812, false, 26, "", 0);
+    assert_string_equal(scene->text, "one\nerr\ntwo\nlater\n");
+    assert_true(process->closed[0] && !process->closed[1]);
+    free_scene(scene);
+}
+
+/* What the session has discarded may have been more than output: the caller is told, and asks. An earlier controller had a part of
+ * it. */
+static void test_missing(void **state)
+{
+    struct scene *scene = new_scene();
+    struct fabric_message message = {
+        .kind = FABRIC_OUTPUT, .sequence = 10, .missed = 7, .pid = 812, .bytes = "x"};
+
+    (void)state;
+    conduct_set_heard(&scene->conduct, 5);
+    conduct_take(&scene->conduct, &scene->web1, &message);
+    message.sequence = 11;
+    message.missed = 0;
+    conduct_take(&scene->conduct, &scene->web1, &message);
+    assert_string_equal(scene->text, "4 messages from the machines are missing\n");
     free_scene(scene);
 }
 
@@ -339,6 +386,32 @@ static void test_kept_job(void **state)
     free_scene(next);
 }
 
+/* It counts as killed; that it may run is known to the next controller, too. */
+static void test_lost(void **state)
+{
+    struct scene *scene = new_scene(), *next = new_scene();
+    struct conduct_process *gone =
+                               conduct_know(&scene->conduct, &scene->web1, 7, PROCESS_RUNNING, "x"),
+                           *again = NULL;
+
+    (void)state;
+    assert_string_equal(conduct_state_word(gone), "running");
+    conduct_set_lost(gone);
+    assert_true(gone->state == PROCESS_KILLED && gone->status != 0);
+    json_t *kept = kept_job_json(
+        &scene->conduct,
+        &(struct kept_job){.name = "x", .recording = "x", .filter = "x", .machines = json_array()});
+    assert_int_equal(kept_process_read(&next->conduct, &next->web1,
+                                       json_array_get(json_object_get(kept, "processes"), 0),
+                                       &again),
+                     0);
+    assert_int_equal(again->state, PROCESS_KILLED);
+    assert_string_equal(conduct_state_word(again), "lost");
+    json_decref(kept);
+    free_scene(scene);
+    free_scene(next);
+}
+
 /* A form that this version does not have is no empty session. */
 static void test_kept_version(void **state)
 {
@@ -419,6 +492,7 @@ static void test_notices(void **state)
          NOTICE_RECORDING_ENDED},
         {"recording.ended", "{\"reason\": \"agent\"}", -EPROTO, NOTICE_RECORDING_ENDED},
         {"note", "{\"text\": \"t\"}", 0, NOTICE_NOTE},
+        {"recording.busy", "{\"recording\": \"main\"}", 0, NOTICE_RECORDING_BUSY},
         {"view.record", "{\"row\": 1}", 0, NOTICE_OTHER},
     };
     struct conduct_notice notice;
@@ -529,6 +603,34 @@ static void test_recordings(void **state)
     json_decref(said);
 }
 
+/* One that was ended from here is complete; so is one that has never begun, or of whose end its agent says nothing. */
+static void test_early_ends(void **state)
+{
+    static const struct {
+        const char *text, *why; /* NULL: none */
+    } cases[] = {
+        {"{\"begun\": true, \"reason\": \"complete\"}", NULL},
+        {"{\"begun\": true, \"active\": true, \"reason\": \"other\"}", NULL},
+        {"{\"begun\": false, \"reason\": \"other\"}", NULL},
+        {"{\"begun\": true}", NULL},
+        {"{\"begun\": true, \"reason\": \"disk\"}", "its trace could not be written"},
+        {"{\"begun\": true, \"reason\": \"agent\"}", "its agent ended"},
+        {"{\"begun\": true, \"reason\": \"x\"}", "reason unknown"},
+        {"{\"begun\": true, \"reason\": \"complete\", \"failed\": true}",
+         "not all of it could be sent"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        json_t *said = json_loads(cases[i].text, 0, NULL);
+        const struct recording_said read = notice_recording(said);
+        const char *why = notice_early_end(&read);
+        if (cases[i].why == NULL ? why != NULL : why == NULL || strcmp(why, cases[i].why) != 0)
+            fail_msg("%s: %s", cases[i].text, why == NULL ? "" : why);
+        json_decref(said);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -536,6 +638,8 @@ int main(void)
         cmocka_unit_test(test_whole_output), cmocka_unit_test(test_reports_find_their_process),
         cmocka_unit_test(test_over),         cmocka_unit_test(test_answers),
         cmocka_unit_test(test_listed),       cmocka_unit_test(test_kept_job),
+        cmocka_unit_test(test_lost),         cmocka_unit_test(test_early_ends),
+        cmocka_unit_test(test_missing),      cmocka_unit_test(test_output_twice),
         cmocka_unit_test(test_kept_version), cmocka_unit_test(test_kept_process_is_checked),
         cmocka_unit_test(test_notices),      cmocka_unit_test(test_notes_are_printed_once),
         cmocka_unit_test(test_kept_filter),  cmocka_unit_test(test_kept_reach),

@@ -140,7 +140,10 @@ static void test_said(void **context)
     json_decref(params);
     for (int i = 0; i < 100; i++) {
         snprintf(text, sizeof(text), "line %d\n", i);
-        assert_int_equal(fabric_output(world.agent, 4711, i % 2 != 0, text, strlen(text)), 0);
+        assert_int_equal(fabric_output(world.agent, 4711, i % 2 != 0,
+                                       i == 99 ? FABRIC_AT_UNKNOWN : 10000000000 * (uint64_t)i,
+                                       text, strlen(text)),
+                         0);
     }
     must(fabric_settle(world.agent, LONG_MS, &problem));
 
@@ -158,12 +161,13 @@ static void test_said(void **context)
         assert_memory_equal(message.bytes, text, message.size);
         assert_int_equal(message.pid, 4711);
         assert_int_equal(message.err, i % 2 != 0);
+        assert_true(message.at == (i == 99 ? FABRIC_AT_UNKNOWN : 10000000000 * (uint64_t)i));
         assert_int_equal(message.missed, 0);
         sequence = message.sequence;
         fabric_message_done(&message);
     }
     /* ... and goes on, also while more is said. */
-    assert_int_equal(fabric_output(world.agent, 1, false, NULL, 0), 0);
+    assert_int_equal(fabric_output(world.agent, 1, false, FABRIC_AT_UNKNOWN, NULL, 0), 0);
     must(fabric_settle(world.agent, LONG_MS, &problem));
     world_next(world.controller, FABRIC_OUTPUT, &message);
     assert_int_equal(message.sequence, sequence + 1);
@@ -186,7 +190,8 @@ static void test_said_discarded(void **context)
     must(fabric_create_streams(world.controller, &(struct fabric_limits){.said_bytes = 1u << 20},
                                &problem));
     for (int i = 0; i < 40; i++) {
-        assert_int_equal(fabric_output(world.agent, 1, false, bytes, sizeof(bytes)), 0);
+        assert_int_equal(
+            fabric_output(world.agent, 1, false, FABRIC_AT_UNKNOWN, bytes, sizeof(bytes)), 0);
         must(fabric_settle(world.agent, LONG_MS, &problem));
     }
     must(fabric_listen(world.controller, 1, &problem));
@@ -471,7 +476,8 @@ static void test_server_killed(void **context)
         for (uint64_t more = 100 + random_below(&state, 100); more > 0; more--) {
             publish(publisher, published);
             snprintf(text, sizeof(text), "line %" PRIu64, published++);
-            while (fabric_output(world.agent, 1, false, text, strlen(text)) == -EAGAIN)
+            while (fabric_output(world.agent, 1, false, FABRIC_AT_UNKNOWN, text, strlen(text)) ==
+                   -EAGAIN)
                 let_agent_work(1000);
         }
         if (round < 2)

@@ -151,7 +151,7 @@ static void copies_are_the_traces(void **context)
         must(filter_expect(filter, "web1", "main"));
     }
     struct filter_copy copy = only_copy(filter, "main");
-    assert_true(copy.ended && !copy.full);
+    assert_true(copy.ended && !copy.full && filter_whole(filter));
     assert_int_equal(copy.missing + copy.refused, 0);
     check_same(copy.path, "metadata");
     check_same(copy.path, "control");
@@ -174,6 +174,27 @@ static void nothing_is_stored_without_a_folder(void **context)
     assert_true(copy.packets > 0 && copy.bytes > 0);
     must(filter_close(filter, true, &problem));
     assert_int_equal(access(folder, F_OK), -1);
+}
+
+/* Nothing more is waited for; but that is not all of the trace. */
+static void a_full_copy_is_not_whole(void **context)
+{
+    const struct filter_options options = {
+        .folder = folder, .durable = "filter1", .limits = {.max_bytes = 300000}};
+    struct filter *filter;
+
+    need_server(context);
+    folder_remove(folder);
+    make_trace(60000);
+    publish_trace("main");
+    must(filter_new(reader, &options, &filter, &problem));
+    must(filter_expect(filter, "web1", "main"));
+    while (!filter_complete(filter) || filter_left(filter, &problem) > 0)
+        must(filter_step(filter, 100, &problem));
+    struct filter_copy copy = only_copy(filter, "main");
+    assert_true(copy.full && copy.refused > 0);
+    assert_false(filter_whole(filter));
+    must(filter_close(filter, true, &problem));
 }
 
 /* Any bytes as packets and metadata: they are counted or dropped, and the copy of an honest recording is whole. */
@@ -252,6 +273,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(copies_are_the_traces, begin, end),
         cmocka_unit_test_setup_teardown(nothing_is_stored_without_a_folder, begin, end),
+        cmocka_unit_test_setup_teardown(a_full_copy_is_not_whole, begin, end),
         cmocka_unit_test_setup_teardown(what_is_no_packet_does_no_harm, begin, end),
     };
 

@@ -39,6 +39,20 @@ static void test_each_action_in_each_state(void **state)
         }
 }
 
+/* Nobody knows whether it has ended: so nothing says that it has. It can be removed. */
+static void test_lost_process(void **state)
+{
+    const struct conduct_process lost = {.state = PROCESS_KILLED, .lost = true};
+    const char *says;
+
+    (void)state;
+    for (enum job_action action = JOB_START; action < JOB_ACTIONS; action++) {
+        assert_int_equal(job_rule_of(action, &lost, &says),
+                         job_rule(action, PROCESS_KILLED, NULL));
+        assert_string_equal(says, action == JOB_REMOVE ? "removed" : "is lost: its agent ended");
+    }
+}
+
 static void test_words_of_states(void **state)
 {
     static const char *const words[] = {"new", "running", "stopped", "killed", "acquired"};
@@ -277,7 +291,7 @@ int main(void)
         cmocka_unit_test(test_groups_and_choices), cmocka_unit_test(test_each_action_in_each_state),
         cmocka_unit_test(test_words_of_states),    cmocka_unit_test(test_lines),
         cmocka_unit_test(test_refusals),           cmocka_unit_test(test_commands_of_the_paper),
-        cmocka_unit_test(test_files_of_jobs),
+        cmocka_unit_test(test_files_of_jobs),      cmocka_unit_test(test_lost_process),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

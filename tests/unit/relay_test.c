@@ -298,7 +298,7 @@ static void say(struct fabric *agent, unsigned number)
     char text[32];
 
     snprintf(text, sizeof(text), "line %u", number);
-    assert_int_equal(fabric_output(agent, 1, false, text, strlen(text)), 0);
+    assert_int_equal(fabric_output(agent, 1, false, FABRIC_AT_UNKNOWN, text, strlen(text)), 0);
 }
 
 /* The agent's connection goes through the relays. The server dies: the connection ends; with a new pair it goes on. */

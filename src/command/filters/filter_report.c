@@ -5,7 +5,6 @@
 #include "command/shared/command.h"
 #include "show/show.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -33,12 +32,13 @@ void filter_report_copies(const struct filter *filter, bool has_rules)
                     copy.ended || copy.path == NULL ? "" : ", not ended");
         if (has_rules)
             tell_selected(&copy);
+        show_counted(copy.missing, "packet", packets);
         if (copy.missing > 0)
-            command_say("%s: %" PRIu64 " packets did not arrive; what was in them counts as lost",
-                        copy.machine, copy.missing);
+            command_say("%s: %s did not arrive; the records there count as lost", copy.machine,
+                        packets);
+        show_counted(copy.refused, "packet", packets);
         if (copy.refused > 0)
-            command_say("%s: %" PRIu64 " packets could not be stored: %s", copy.machine,
-                        copy.refused, copy.why);
+            command_say("%s: %s could not be stored: %s", copy.machine, packets, copy.why);
     }
 }
 

@@ -31,13 +31,15 @@ static void take_notice(struct hosts *hosts, struct metered_host *host,
 
     switch (notice->kind) {
     case NOTICE_RECORDING_IDLE:
-        host->idle = true;
+    case NOTICE_RECORDING_BUSY:
+        host->idle = notice->kind == NOTICE_RECORDING_IDLE;
         return;
     case NOTICE_RECORDING_ENDED:
+        snprintf(line, sizeof(line), "the recording ended: %.500s", notice->text);
+        if (!host->cut) /* else why was said */
+            hosts_say(hosts, host->remote, line);
         host->ended = host->cut = true;
         host->agent_died |= strcmp(notice->reason, "agent") == 0;
-        snprintf(line, sizeof(line), "the recording ended: %.500s", notice->text);
-        hosts_say(hosts, host->remote, line);
         return;
     case NOTICE_NOTE:
         hosts_say_note(hosts, host, notice->text);
@@ -60,6 +62,25 @@ static void take_signal(struct hosts *hosts)
         hosts->interrupted(hosts, hosts->last_signal);
 }
 
+static void take_whether_same(void *context, struct remote_host *remote,
+                              const struct remote_reply *reply)
+{
+    struct metered_host *host = remote->context;
+
+    if (reply->error != -EREMOTEIO || host->ended)
+        return;
+    host->ended = host->cut = host->agent_died = true;
+    hosts_say(context, remote, "the recording ended: its agent ended, and what it had is gone");
+}
+
+/* Another agent that has found what the first one left says so. If that is gone, too, only the question shows it. */
+static void ask_whether_same(struct hosts *hosts, struct metered_host *host)
+{
+    if (host->opened && !host->ended)
+        remote_call(conduct_remote(hosts->conduct), host->remote, "recording.state",
+                    request_recording(HOSTS_RECORDING), CONDUCT_CALL_MS, take_whether_same, hosts);
+}
+
 static void happens(void *context, const struct conduct_event *event)
 {
     struct hosts *hosts = context;
@@ -69,7 +90,14 @@ static void happens(void *context, const struct conduct_event *event)
     case CONDUCT_SAID:
         hosts_say(hosts, event->host, event->text);
         return;
+    case CONDUCT_MISSING:
+        hosts->missing = true;
+        hosts_say(hosts, NULL, event->text);
+        return;
     case CONDUCT_CHANGED:
+        if (event->text != NULL && event->host->state == REMOTE_READY)
+            ask_whether_same(hosts, event->host->context);
+        __attribute__((fallthrough));
     case CONDUCT_TROUBLE:
         if (event->text != NULL)
             hosts_say(hosts, NULL, event->text);
@@ -455,6 +483,63 @@ static void show_recording(struct hosts *hosts)
     progress_show(&hosts->progress, line);
 }
 
+/* What notices would have said that are missing: as an agent's recording.state and process.list have it. */
+static void take_missed_state(void *context, struct remote_host *remote,
+                              const struct remote_reply *reply)
+{
+    const struct recording_said said = notice_recording(reply->result);
+    struct metered_host *host = remote->context;
+    const char *why = notice_early_end(&said);
+    char line[200];
+
+    if (reply->error < 0 || host->ended)
+        return;
+    host->idle = said.begun && said.processes == 0;
+    if (why == NULL)
+        return;
+    snprintf(line, sizeof(line), "the recording ended: %s", why);
+    if (!host->cut)
+        hosts_say(context, remote, line);
+    host->ended = host->cut = true;
+    host->agent_died |= strcmp(said.reason, "agent") == 0;
+}
+
+static void take_missed_ends(void *context, struct remote_host *remote,
+                             const struct remote_reply *reply)
+{
+    struct hosts *hosts = context;
+    struct listed_process listed;
+    struct problem ignored;
+    json_t *one;
+    size_t i;
+
+    json_array_foreach(json_object_get(reply->result, "processes"), i, one)
+    {
+        struct conduct_process *process =
+            notice_listed(one, &listed, &ignored) < 0
+                ? NULL
+                : conduct_find_process(hosts->conduct, remote, listed.pid);
+        if (process != NULL)
+            conduct_take_listed(process, &listed);
+    }
+}
+
+static void ask_for_missed(struct hosts *hosts)
+{
+    struct remote *remote = conduct_remote(hosts->conduct);
+
+    hosts->missing = false;
+    for (size_t i = 0; i < hosts->count; i++) {
+        struct metered_host *host = &hosts->list[i];
+        if (!host->opened || host->ended)
+            continue;
+        remote_call(remote, host->remote, "process.list", NULL, CONDUCT_CALL_MS, take_missed_ends,
+                    hosts);
+        remote_call(remote, host->remote, "recording.state", request_recording(HOSTS_RECORDING),
+                    CONDUCT_CALL_MS, take_missed_state, hosts);
+    }
+}
+
 #define LOOK_EVERY (2 * SECOND)
 
 static void work(void *context)
@@ -477,6 +562,8 @@ static void work(void *context)
         return;
     hosts_look_at_server(hosts, now - hosts->looked);
     hosts->looked = now;
+    if (hosts->missing)
+        ask_for_missed(hosts);
     if (hosts->shows && hosts->progress.file != NULL)
         ask_states(hosts);
 }

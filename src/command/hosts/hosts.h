@@ -38,8 +38,10 @@ struct metered_host {
     bool settled;    /* it has said what it recorded, at the end */
     bool ended;      /* its recording */
     bool cut;        /* its recording ended by itself, or out of reach: records may be missing */
+    bool unended;    /* its agent could not end it, for a reason that was printed */
     bool agent_died; /* another one goes on with what it left, but knows nothing of its processes */
     bool stored;     /* what it recorded is waited for, or has come */
+    bool full;       /* its copy has reached its largest size */
     bool arrived;    /* all of it is stored, as far as it was sent */
     uint64_t until;  /* what is stored goes up to here, ns since 1970; 0: not known */
     json_t *notes;   /* on its recording, not said yet; or NULL */
@@ -67,6 +69,7 @@ struct hosts {
     uint64_t kept;       /* when that was stored; 0: it was not yet */
     uint64_t kept_heard; /* and what had been heard then */
     bool shows;          /* records and processes are asked for, to be shown */
+    bool missing;        /* messages of the hosts: they are asked for what these would have said */
     struct progress progress;
     struct hosts_live live;
     bool lines_failed;      /* of JSON; was said */

@@ -7,7 +7,6 @@
 #include "show/show.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,16 +43,15 @@ static json_t *acquire_params(struct hosts *hosts, struct metered_host *host)
 static void acquired(struct hosts *hosts, struct metered_host *host, json_t *result)
 {
     uint64_t unsettled = fabric_count(result, "unsettled");
-    char line[160];
+    char line[160], directions[COUNTED_SIZE];
 
     host->processes = fabric_count(result, "processes");
     hosts_say_notes(hosts, host, result);
     if (unsettled == 0)
         return;
-    snprintf(line, sizeof(line),
-             "%" PRIu64
-             " UNIX socket directions were too busy to align; their offsets may be wrong",
-             unsettled);
+    show_counted(unsettled, "UNIX socket direction", directions);
+    snprintf(line, sizeof(line), "%s %s too busy to align; offsets there may be wrong", directions,
+             unsettled == 1 ? "was" : "were");
     hosts_say(hosts, host->remote, line);
 }
 

@@ -4,9 +4,9 @@
 #include "command/hosts/hosts.h"
 
 #include "base/folder.h"
+#include "show/show.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -20,10 +20,22 @@ static void take_end(void *context, struct remote_host *remote, const struct con
 {
     struct metered_host *host = remote->context;
     const struct recording_said said = notice_recording(json_object_get(answer->result, "trace"));
+    char line[sizeof(answer->why) + 80];
 
-    (void)context;
+    if (answer->error == -EREMOTEIO && !host->agent_died) { /* it says why, and nobody else can */
+        snprintf(line, sizeof(line), "its recording could not be ended: %s", answer->why);
+        hosts_say(context, remote, line);
+    }
+    if (answer->error == -EREMOTEIO)
+        host->cut = host->unended = true;
     if (answer->error < 0)
         return;
+    const char *why = notice_early_end(&said);
+    if (why != NULL && !host->cut) { /* its notice is missing */
+        snprintf(line, sizeof(line), "the recording ended: %s", why);
+        hosts_say(context, remote, line);
+    }
+    host->cut |= why != NULL;
     host->ended = host->settled = true;
     host->records = said.records;
     host->lost = said.lost;
@@ -52,15 +64,16 @@ static void end_recordings(struct hosts *hosts)
     conduct_ask_all(hosts->conduct, &(struct conduct_question){.method = "recording.end",
                                                                .asks = is_recorded,
                                                                .params = name_recording,
-                                                               .took = take_end});
+                                                               .took = take_end,
+                                                               .context = hosts});
 }
 
-/* Names those that did not say what they recorded. */
+/* Names those that did not say what they recorded, nor why. */
 static void say_cut(struct hosts *hosts)
 {
     for (size_t i = 0; i < hosts->count; i++) {
         struct metered_host *host = &hosts->list[i];
-        if (!host->opened || host->settled)
+        if (!host->opened || host->settled || host->unended)
             continue;
         hosts_say(hosts, host->remote,
                   "its recording could not be ended from here; its last records are missing");
@@ -79,14 +92,6 @@ static bool all_known(const struct hosts *hosts)
 
 /* ---- packets ---- */
 
-static struct metered_host *host_of(struct hosts *hosts, const char *machine)
-{
-    for (size_t i = 0; machine != NULL && i < hosts->count; i++)
-        if (strcmp(machine, hosts->list[i].remote->machine) == 0)
-            return &hosts->list[i];
-    return NULL;
-}
-
 /* Notes of each host what is stored of it. `all`: nothing that was sent is missing. Else a host's END may have come, and packets
  * of before not, unless the server has nothing left for us. */
 static void note_stored(struct hosts *hosts, bool all)
@@ -95,14 +100,13 @@ static void note_stored(struct hosts *hosts, bool all)
     bool none_left = all || (json_is_integer(left) && json_integer_value(left) == 0);
 
     for (size_t i = 0; i < hosts->count; i++)
-        hosts->list[i].arrived = all || !hosts->list[i].stored;
+        hosts->list[i].arrived = !hosts->list[i].stored || (all && !hosts->list[i].full);
     for (size_t i = 0; (copy = hosts_storing_copy(hosts, i)) != NULL; i++) {
-        const char *machine = json_string_value(json_object_get(copy, "machine"));
-        struct metered_host *host = host_of(hosts, machine);
+        struct metered_host *host = hosts_storing_host(hosts, copy);
         if (host == NULL)
             continue;
         host->until = fabric_count(copy, "until_ns");
-        host->arrived |= none_left && json_is_true(json_object_get(copy, "ended")) &&
+        host->arrived |= none_left && !host->full && json_is_true(json_object_get(copy, "ended")) &&
                          fabric_count(copy, "refused") == 0;
     }
 }
@@ -141,12 +145,12 @@ static uint64_t others_left(struct hosts *hosts)
 static void await_others(struct hosts *hosts)
 {
     uint64_t left = others_left(hosts), last = clock_now(CLOCK_MONOTONIC);
-    char line[160];
+    char line[160], packets[COUNTED_SIZE];
 
     conduct_set_patience(hosts->conduct, 1);
+    show_counted(left, "packet", packets);
     if (left > 0) {
-        snprintf(line, sizeof(line),
-                 "waiting for other filters of this session: %" PRIu64 " packets", left);
+        snprintf(line, sizeof(line), "waiting for other filters of this session: %s", packets);
         hosts_say(hosts, NULL, line);
     }
     while (left > 0 && !conduct_is_interrupted(hosts->conduct)) {
@@ -157,8 +161,8 @@ static void await_others(struct hosts *hosts)
             last = now;
         if (now - last < NO_PROGRESS)
             continue;
-        snprintf(line, sizeof(line),
-                 "%" PRIu64 " packets were not stored by a filter that has not come back", left);
+        show_counted(left, "packet", packets);
+        snprintf(line, sizeof(line), "a filter that has not come back has not stored %s", packets);
         hosts_say(hosts, NULL, line);
         return;
     }

@@ -100,17 +100,18 @@ static void since(uint64_t time, char *text, size_t size)
     strftime(text, size, is_today ? " since %H:%M:%S" : " since %Y-%m-%d %H:%M:%S", &local);
 }
 
-/* "unknown on web1 since 14:03:07 (web1 was cut)": from then on, nothing of it is stored. */
+/* "unknown on web1 since 14:03:07 by its clock (web1 was cut)": from then on, nothing of it is stored. */
 static int account_of(const struct metered_host *host, const char *before, char *text, size_t size)
 {
     char clock[64];
 
     since(host->until, clock, sizeof(clock));
-    return snprintf(text, size, "%sunknown on %.200s%s (%.200s %s)", before, host->remote->name,
-                    clock, host->remote->name, host->cut ? "was cut" : "is not stored whole");
+    return snprintf(text, size, "%sunknown on %.200s%s%s (%.200s %s)", before, host->remote->name,
+                    clock, clock[0] == '\0' ? "" : " by its clock", host->remote->name,
+                    host->cut ? "was cut" : "is not stored whole");
 }
 
-/* "12 lost"; "lost: unknown on web1 since 14:03:07 (web1 was cut), besides 12 that were counted". */
+/* "12 lost"; "lost: unknown on web1 since 14:03:07 by its clock (web1 was cut), besides 12 that were counted". */
 static void account(const struct hosts *hosts, uint64_t lost, char *text, size_t size)
 {
     size_t length = 0;

@@ -26,6 +26,7 @@ struct part {
     char **command;
     char label[LABEL_SIZE];          /* before each line: "web1: "; "": its output goes through */
     struct conduct_process *process; /* its context; NULL: it was not created yet */
+    struct conduct_answer signalled; /* to the signal that was passed to it; host NULL: none was */
 };
 
 /* Our standard input, which the process of the first part reads, a piece at a time. */
@@ -34,6 +35,7 @@ struct input {
     bool waiting;                 /* for ... */
     struct conduct_answer answer; /* ... this */
     bool reached;                 /* its end, which is to be sent */
+    int64_t given;                /* bytes that the process has taken */
     size_t size;                  /* read, and not taken by the process yet */
     uint64_t again;
     char bytes[INPUT_SIZE];
@@ -47,6 +49,7 @@ struct running {
     struct input input;
     bool abandoned; /* not everything could be started: the rest ends */
     int failed;     /* the status of the first that failed; 0: none did */
+    int passed;     /* the signal that was passed to the processes; 0: none was */
 };
 
 /* ---- what happens ---- */
@@ -59,9 +62,10 @@ static void note_end(struct running *running, const struct conduct_process *proc
 
 static void tell_killed(struct running *running, const struct part *part, int signal)
 {
+    bool taken_back = running->abandoned && (signal == SIGTERM || signal == SIGKILL);
     char line[160];
 
-    if (conduct_interrupts(running->hosts->conduct) > 0 || running->abandoned)
+    if (signal == running->passed || taken_back)
         return; /* as asked for */
     snprintf(line, sizeof(line), "%.80s was killed by signal %d (%s)", part->command[0], signal,
              strsignal(signal));
@@ -105,9 +109,33 @@ static void pass_signal(struct hosts *hosts, int signal)
 {
     struct running *running = hosts->context;
 
-    for (size_t i = 0; conduct_interrupts(hosts->conduct) == 1 && i < running->count; i++)
+    if (conduct_interrupts(hosts->conduct) != 1)
+        return;
+    running->passed = signal;
+    for (size_t i = 0; i < running->count; i++)
         if (runs(&running->list[i]))
-            conduct_signal_later(running->list[i].process, sigabbrev_np(signal), NULL);
+            conduct_signal_later(running->list[i].process, sigabbrev_np(signal),
+                                 &running->list[i].signalled);
+}
+
+/* One that has ended meanwhile needed none. */
+static void look_at_signals(struct running *running)
+{
+    char line[sizeof(running->list->signalled.why) + 160];
+
+    for (size_t i = 0; i < running->count; i++) {
+        struct part *part = &running->list[i];
+        if (part->signalled.host == NULL || !part->signalled.came)
+            continue;
+        if (part->signalled.error < 0 && part->signalled.code != FABRIC_NONE &&
+            part->process->state != PROCESS_KILLED) {
+            snprintf(line, sizeof(line), "%.80s did not get SIG%s: %s", part->command[0],
+                     sigabbrev_np(running->passed), part->signalled.why);
+            hosts_say(running->hosts, part->host->remote, line);
+        }
+        conduct_answers_done(&part->signalled, 1);
+        part->signalled.host = NULL;
+    }
 }
 
 /* ---- the beginning ---- */
@@ -252,6 +280,7 @@ static void take_answer(struct input *input)
     input->waiting = false;
     input->again = input->answer.error == 0 ? 0 : clock_now(CLOCK_MONOTONIC) + AGAIN_AFTER;
     if (input->answer.error == 0) {
+        input->given += (int64_t)input->size;
         input->size = 0;
         input->open = !input->reached;
     }
@@ -284,7 +313,8 @@ static void pass_input(struct running *running)
     if ((input->size == 0 && !input->reached) || clock_now(CLOCK_MONOTONIC) < input->again)
         return;
     input->waiting = true;
-    conduct_input_later(process, input->bytes, input->size, input->reached, &input->answer);
+    conduct_input_later(process, input->given, input->bytes, input->size, input->reached,
+                        &input->answer);
 }
 
 /* ---- until it ends ---- */
@@ -319,6 +349,7 @@ static void record(struct running *running)
     running->hosts->shows = true;
     while (!finished(running)) {
         hosts_poll(running->hosts, 50);
+        look_at_signals(running);
         end_lost(running);
         pass_input(running);
     }
@@ -374,6 +405,8 @@ int hosts_run(const struct hosts_options *options, const struct recording_comman
     hosts_done(&hosts);
     recording_command_close(&hosts.recorder);
     conduct_answers_done(&running.input.answer, 1);
+    for (size_t i = 0; i < running.count; i++)
+        conduct_answers_done(&running.list[i].signalled, 1);
     free(running.list);
     return status;
 }

@@ -160,17 +160,29 @@ uint64_t hosts_storing_bytes(const struct hosts *hosts)
     return bytes;
 }
 
+struct metered_host *hosts_storing_host(const struct hosts *hosts, json_t *copy)
+{
+    const char *machine = json_string_value(json_object_get(copy, "machine"));
+
+    for (size_t i = 0; machine != NULL && i < hosts->count; i++)
+        if (strcmp(machine, hosts->list[i].remote->machine) == 0)
+            return &hosts->list[i];
+    return NULL;
+}
+
 static void look_for_full(struct hosts *hosts)
 {
-    bool full = hosts->storing.full;
     json_t *copy;
 
-    for (size_t i = 0; (copy = hosts_storing_copy(hosts, i)) != NULL; i++)
-        full |= json_is_true(json_object_get(copy, "full"));
-    if (full && !hosts->storing.full)
-        hosts_say(hosts, NULL,
-                  "recording stopped: a trace has reached its largest size (--max-size)");
-    hosts->storing.full = full;
+    for (size_t i = 0; (copy = hosts_storing_copy(hosts, i)) != NULL; i++) {
+        struct metered_host *host = hosts_storing_host(hosts, copy);
+        if (host == NULL || host->full || !json_is_true(json_object_get(copy, "full")))
+            continue;
+        host->full = hosts->storing.full = true;
+        hosts_say(hosts, host->remote,
+                  "its trace has reached its largest size (--max-size): nothing more of it is "
+                  "stored");
+    }
 }
 
 static void tell_problem(struct hosts *hosts)

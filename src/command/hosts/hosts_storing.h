@@ -20,6 +20,7 @@
 #include <stdbool.h>
 
 struct hosts;
+struct metered_host;
 
 struct hosts_storing {
     struct filter_process process;
@@ -54,6 +55,9 @@ uint64_t hosts_storing_bytes(const struct hosts *hosts);
 
 /* A copy, as dpm-filter(1) describes it for --json; NULL: the last one was before. */
 json_t *hosts_storing_copy(const struct hosts *hosts, size_t index);
+
+/* The host of which it is; NULL: none. */
+struct metered_host *hosts_storing_host(const struct hosts *hosts, json_t *copy);
 
 /* Whether only the report while recording sees the records (--store none). */
 bool hosts_only_reports(const struct hosts *hosts);

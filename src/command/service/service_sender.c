@@ -4,6 +4,7 @@
 
 #include "command/shared/command.h"
 #include "fabric/fabric.h"
+#include "show/show.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -204,6 +205,8 @@ void service_sender_put(struct service_sender *sender, json_t *summary)
 
 void service_sender_stop(struct service_sender *sender)
 {
+    char summaries[COUNTED_SIZE];
+
     if (sender == NULL)
         return;
     pthread_mutex_lock(&sender->lock);
@@ -211,6 +214,11 @@ void service_sender_stop(struct service_sender *sender)
     pthread_cond_signal(&sender->changed);
     pthread_mutex_unlock(&sender->lock);
     pthread_join(sender->thread, NULL);
+    size_t left = json_array_size(sender->waiting);
+    show_counted(left, "summary", summaries);
+    if (left > 0)
+        command_say("%s %s not sent: the server could not be reached", summaries,
+                    left == 1 ? "was" : "were");
     json_decref(sender->waiting);
     pthread_mutex_destroy(&sender->lock);
     pthread_cond_destroy(&sender->changed);

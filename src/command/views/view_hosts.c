@@ -156,7 +156,7 @@ static void happens(void *context, const struct conduct_event *event)
 
     if (event->kind == CONDUCT_SAID)
         command_say("%s: %s", event->host->name, event->text);
-    else if (event->kind == CONDUCT_TROUBLE)
+    else if (event->kind == CONDUCT_TROUBLE || event->kind == CONDUCT_MISSING)
         command_say("%s", event->text);
     else if (event->kind == CONDUCT_READABLE && !hosts->goes_on &&
              hosts->options.stops(hosts->options.context))
