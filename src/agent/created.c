@@ -491,8 +491,7 @@ int created_input(struct agent *agent, json_t *params, json_t **ret_result, stru
     char *bytes = malloc(length + 1);
     if (bytes == NULL)
         return problem_set(problem, -ENOMEM, "out of memory for input");
-    int64_t size =
-        json_is_string(data) ? base64_decode(json_string_value(data), length, bytes) : 0;
+    int64_t size = json_is_string(data) ? base64_decode(json_string_value(data), length, bytes) : 0;
     int result = size < 0 || (data != NULL && !json_is_string(data))
                      ? problem_set(problem, -EINVAL, "process.input: \"data\" is not base64")
                      : count_double(created, at, (size_t)size, &doubled, problem);

@@ -31,8 +31,8 @@ enum conduct_kind {
     CONDUCT_OUTPUT, /* `text`, `length` bytes: what `process` has written, to its standard error if `err`: a line without its end */
     CONDUCT_NOTICE, /* `notice`, of `message`: of anything else */
     CONDUCT_WRONG,  /* a notice of `host` that makes no sense: `text` is a part of it */
-    CONDUCT_TROUBLE,  /* `text`: of the session's server */
-    CONDUCT_MISSING,  /* `text`: messages of the machines are missing, perhaps ends of processes or recordings */
+    CONDUCT_TROUBLE, /* `text`: of the session's server */
+    CONDUCT_MISSING, /* `text`: messages of the machines are missing, perhaps ends of processes or recordings */
     CONDUCT_READABLE, /* the descriptor of the options */
 };
 
@@ -187,12 +187,13 @@ struct conduct_process {
     enum process_state state;
     struct process_end end; /* KILLED: as its agent has reported it */
     int status;             /* KILLED: as a shell has it */
-    bool lost; /* KILLED: its agent has ended, and nothing is known of it any more; it may run */
-    bool begun;             /* it has executed an instruction */
-    bool confirmed;         /* its agent has reported a change since the last one was asked for */
-    uint64_t ended;         /* CLOCK_MONOTONIC */
-    bool closed[2];         /* its standard output, standard error */
-    uint64_t shown[2]; /* bytes of these that have come, as far as is known: the rest of a piece is new */
+    bool lost;  /* KILLED: its agent has ended, and nothing is known of it any more; it may run */
+    bool begun; /* it has executed an instruction */
+    bool confirmed; /* its agent has reported a change since the last one was asked for */
+    uint64_t ended; /* CLOCK_MONOTONIC */
+    bool closed[2]; /* its standard output, standard error */
+    uint64_t shown
+        [2]; /* bytes of these that have come, as far as is known: the rest of a piece is new */
     struct conduct_line lines[2]; /* not complete yet */
     char name[CONDUCT_NAME_SIZE];
     bool listed; /* its agent knows of it */

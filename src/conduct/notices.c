@@ -95,7 +95,7 @@ const char *notice_early_end(const struct recording_said *said)
     if (said->failed)
         return "not all of it could be sent";
     return said->reason[0] == '\0' || strcmp(said->reason, "complete") == 0 ? NULL
-                                                                           : "reason unknown";
+                                                                            : "reason unknown";
 }
 
 const char *process_state_word(enum process_state state)
@@ -152,9 +152,12 @@ static enum notice_kind kind_of(const char *method)
         const char *method;
         enum notice_kind kind;
     } kinds[] = {
-        {"process.ended", NOTICE_ENDED},           {"process.stopped", NOTICE_STOPPED},
-        {"process.continued", NOTICE_CONTINUED},   {"recording.ended", NOTICE_RECORDING_ENDED},
-        {"recording.idle", NOTICE_RECORDING_IDLE}, {"recording.busy", NOTICE_RECORDING_BUSY},
+        {"process.ended", NOTICE_ENDED},
+        {"process.stopped", NOTICE_STOPPED},
+        {"process.continued", NOTICE_CONTINUED},
+        {"recording.ended", NOTICE_RECORDING_ENDED},
+        {"recording.idle", NOTICE_RECORDING_IDLE},
+        {"recording.busy", NOTICE_RECORDING_BUSY},
         {"note", NOTICE_NOTE},
     };
 

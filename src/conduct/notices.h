@@ -78,9 +78,9 @@ struct conduct_notice {
     enum notice_kind kind;
     pid_t pid;
     struct process_end end;
-    const char *text;   /* of the JSON: of a note, or why a recording has ended */
+    const char *text;      /* of the JSON: of a note, or why a recording has ended */
     const char *recording; /* of the JSON: RECORDING_ENDED, IDLE, BUSY: its name; "": not known */
-    const char *reason; /* RECORDING_ENDED: "disk", "agent" ...; "": not known */
+    const char *reason;    /* RECORDING_ENDED: "disk", "agent" ...; "": not known */
 };
 
 int notice_read(const char *method, json_t *params, struct conduct_notice *ret_notice,

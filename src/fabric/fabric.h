@@ -148,10 +148,11 @@ struct fabric_message {
 
     uint64_t
         sequence; /* NOTICE, OUTPUT: in the stream; a later controller goes on with the next one */
-    uint64_t missed;   /* NOTICE, OUTPUT: how many before this one the stream had discarded */
-    pid_t pid;         /* OUTPUT */
-    bool err;          /* OUTPUT: standard error */
-    uint64_t at; /* OUTPUT: bytes of it before these, or FABRIC_AT_UNKNOWN; the same piece may come twice */
+    uint64_t missed; /* NOTICE, OUTPUT: how many before this one the stream had discarded */
+    pid_t pid;       /* OUTPUT */
+    bool err;        /* OUTPUT: standard error */
+    uint64_t
+        at; /* OUTPUT: bytes of it before these, or FABRIC_AT_UNKNOWN; the same piece may come twice */
     const void *bytes; /* OUTPUT; no bytes: the process has closed it */
     size_t size;       /* OUTPUT; NOTICE: of its body */
 

@@ -62,9 +62,8 @@ int fabric_notice(struct fabric *fabric, const char *method, json_t *params)
     if (text == NULL)
         return -ENOMEM;
     snprintf(subject, sizeof(subject), "dpm.%s.%s.notice", fabric->session, fabric->machine);
-    int error = size > FABRIC_BODY_MOST
-                    ? -E2BIG
-                    : push(fabric, subject, FABRIC_AT_UNKNOWN, text, size, 0);
+    int error =
+        size > FABRIC_BODY_MOST ? -E2BIG : push(fabric, subject, FABRIC_AT_UNKNOWN, text, size, 0);
     free(text);
     return error;
 }

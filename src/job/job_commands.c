@@ -317,9 +317,8 @@ static void list_processes(struct jobs *jobs, const struct job *job)
     jobs_print(jobs, "%-8s %-9s %-16s %-16s %s", "process", "state", "name", "machine", "flags");
     for (size_t i = 0; i < job->count; i++) {
         const struct conduct_process *process = job->processes[i];
-        jobs_print(jobs, "%-8d %-9s %-16s %-16s %s", process->pid,
-                   conduct_state_word(process), process->name, process->host->name,
-                   flags[0] == '\0' ? "none" : flags);
+        jobs_print(jobs, "%-8d %-9s %-16s %-16s %s", process->pid, conduct_state_word(process),
+                   process->name, process->host->name, flags[0] == '\0' ? "none" : flags);
     }
     if (!job->flags_set)
         jobs_print(jobs, "note: these flags are not set on all machines: setflags tries again");

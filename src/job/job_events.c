@@ -162,8 +162,8 @@ static void take_changed(struct jobs *jobs, const struct remote_host *host, cons
         note_away(machine, host);
     /* when it is there again, its agent may know of other states, or be another one, which knows of no process */
     if (machine != NULL)
-        machine->unsure |= host->was_ready &&
-                           (host->state == REMOTE_OUT || host->state == REMOTE_AWAY);
+        machine->unsure |=
+            host->was_ready && (host->state == REMOTE_OUT || host->state == REMOTE_AWAY);
     if (line != NULL && jobs->connecting != NULL && strcmp(jobs->connecting, host->name) == 0)
         snprintf(jobs->why, sizeof(jobs->why), "%s", line);
     else if (line != NULL)

@@ -71,10 +71,10 @@ struct jobs {
     unsigned depth; /* of scripts */
     bool warned;    /* by die, just now */
     bool dead;
-    bool ended;    /* the session, too: nothing is kept */
-    bool typing;   /* the user is at the prompt */
-    bool progress; /* a line without its end says how far a command is */
-    uint64_t kept; /* when the state was last stored, CLOCK_MONOTONIC */
+    bool ended;        /* the session, too: nothing is kept */
+    bool typing;       /* the user is at the prompt */
+    bool progress;     /* a line without its end says how far a command is */
+    uint64_t kept;     /* when the state was last stored, CLOCK_MONOTONIC */
     uint64_t looked;   /* when it was last looked whether the server answers */
     uint64_t silence;  /* ns that passed while it answered nothing */
     bool said_silence; /* that was printed */

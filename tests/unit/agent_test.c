@@ -476,12 +476,11 @@ static bool says(const char *method, const char *recording)
     for (int i = 0; i < TIME / 100 && !said; i++) {
         poll(&file, 1, 100);
         while (!said && fabric_next(world.fabric, &message) == 1) {
-            const char *name =
-                message.kind == FABRIC_NOTICE
-                    ? json_string_value(json_object_get(message.params, "recording"))
-                    : NULL;
-            said = name != NULL && strcmp(message.method, method) == 0 &&
-                   strcmp(name, recording) == 0;
+            const char *name = message.kind == FABRIC_NOTICE
+                                   ? json_string_value(json_object_get(message.params, "recording"))
+                                   : NULL;
+            said =
+                name != NULL && strcmp(message.method, method) == 0 && strcmp(name, recording) == 0;
             fabric_message_done(&message);
         }
     }
@@ -490,10 +489,10 @@ static bool says(const char *method, const char *recording)
 
 static pid_t start_one(const char *recording, const char *program)
 {
-    json_t *created = ask("process.create",
-                          json_pack("{s:s, s:[s], s:b}", "recording", recording, "command", program,
-                                    "input", 1),
-                          NULL);
+    json_t *created =
+        ask("process.create",
+            json_pack("{s:s, s:[s], s:b}", "recording", recording, "command", program, "input", 1),
+            NULL);
     pid_t pid = (pid_t)json_integer_value(json_object_get(created, "pid"));
 
     json_decref(created);

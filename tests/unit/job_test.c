@@ -47,8 +47,7 @@ static void test_lost_process(void **state)
 
     (void)state;
     for (enum job_action action = JOB_START; action < JOB_ACTIONS; action++) {
-        assert_int_equal(job_rule_of(action, &lost, &says),
-                         job_rule(action, PROCESS_KILLED, NULL));
+        assert_int_equal(job_rule_of(action, &lost, &says), job_rule(action, PROCESS_KILLED, NULL));
         assert_string_equal(says, action == JOB_REMOVE ? "removed" : "is lost: its agent ended");
     }
 }
