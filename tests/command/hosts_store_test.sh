@@ -92,7 +92,7 @@ for store in "--store none" "-o filled"; do
     check "... after the report" grep -q '^dpm: .* records of 2 hosts, 0 lost' err
 done
 
-talk 4000 -o small --max-size 128K
+talk 4000 -o small --store all --max-size 128K
 check_equal "traces reach their largest size: the programs run on, and the run fails" "1 here: 4000 there: 4000" \
     "$(echo $? "$(LC_ALL=C sort out | xargs)")"
 check_equal "... each host is named" "dpm: here: its trace has reached its largest size (--max-size): nothing more of it is stored
