@@ -103,10 +103,10 @@ check_equal "PATH, as it was known at that time" \
 
 # ---- JSON ----
 
-# object NAME FILTER EXPECTED: the only record for which the filter is true is this object.
+# object NAME FILTER EXPECTED: the only record for which the filter is true is this object, of the only origin.
 object() {
     check_equal "JSON: $1" "is as expected" "$(jq -S -c -r -n --argjson expected "$3" "[inputs | select($2)] as \$found |
-        if \$found == [\$expected] then \"is as expected\" else \$found[] end" alpha.json)"
+        if \$found == [\$expected + {origin: 0}] then \"is as expected\" else \$found[] end" alpha.json)"
 }
 
 runs "--json" "$dpm" dump --json alpha
