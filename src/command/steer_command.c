@@ -190,14 +190,15 @@ static int rest(struct steering *steering, struct problem *problem)
 
     if (length == 0 || steering->session != NULL)
         return 0;
-    if (steering->tally.rested == 0) {
+    int result = set_rest(steering, length, problem);
+    if (result == 0 && steering->wakes != 0 && steering->tally.rested == 0) {
         show_percent((uint64_t)(cost * 1e6), 1000000, percent);
         show_percent((uint64_t)(steering->policy->cost * 1e6), 1000000, most);
-        command_say("measuring takes %s%% of the CPUs: the meter rests after each window in which "
-                    "nothing is to be done, so that it takes %s%% on average, but at most 60 s",
+        command_say("measuring takes %s%% of the CPUs: the meter rests for up to 60 s after each "
+                    "window in which nothing is to be done, so that it takes %s%% on average",
                     percent, most);
     }
-    return set_rest(steering, length, problem);
+    return result;
 }
 
 /* What was measured, unless the meter rested in a part of it. */

@@ -336,7 +336,7 @@ static void add_output(struct conduct_process *process, bool err, const char *by
         end_line(process, err);
 }
 
-/* How many of the first bytes have come before: the agent has sent them again, since nobody had acknowledged them. */
+/* How many bytes at the beginning came before: the agent repeats what was not acknowledged. */
 static size_t count_double(struct conduct_process *process, const struct fabric_message *message)
 {
     uint64_t *shown = &process->shown[message->err], at = message->at;

@@ -307,7 +307,7 @@ static const char *name_of(const struct filter *filter, const char *recording)
     return filter_recording_name(filter->copies.prefix, recording);
 }
 
-/* Of the newest records only, those that do not fit are no loss. */
+/* A copy that keeps only the newest records loses nothing when older ones go. */
 static bool is_whole(const struct filter *filter, const struct copy *copy)
 {
     return !copy->full && (copy->refused == 0 || filter->copies.limits.newest);

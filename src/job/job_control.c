@@ -229,7 +229,7 @@ static size_t running(const struct job *job)
     return count;
 }
 
-/* Of these nothing is heard any more. */
+/* It runs on a machine that can no longer be reached, so its end will not be reported. */
 static bool is_out_of_reach(const struct conduct_process *process)
 {
     return process->state == PROCESS_RUNNING && process->host->state == REMOTE_OUT;

@@ -261,7 +261,7 @@ static int describe_machines(struct live *live, uint32_t origins, uint64_t time,
     return 0;
 }
 
-/* Of all recordings that go on, once each of them has said it; of all that have, when none goes on any more. */
+/* The sum over recordings that go on, once each has reported; after the end, over those that have. */
 static uint64_t rate_of_recordings(const struct live *live, bool last)
 {
     const struct live_waits *waits = &live->waits;

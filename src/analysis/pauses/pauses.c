@@ -195,7 +195,7 @@ static uint64_t kept_arrivals(const struct pause_process *process)
     return process->arrivals < ARRIVALS ? process->arrivals : ARRIVALS;
 }
 
-/* Of those that are kept. */
+/* Counts only messages that are still in the ring. */
 static uint64_t count_arrivals(const struct pause_process *process, uint64_t begin, uint64_t end)
 {
     uint64_t kept = kept_arrivals(process), count = 0;

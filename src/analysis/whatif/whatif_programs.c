@@ -249,7 +249,7 @@ static bool is_for_lock(const struct whatif_step *step)
            step->kind == ELAPSED_INTERPRETER;
 }
 
-/* Of a worker, which has the request in hand. */
+/* A step of the worker that handles the request. */
 static void add_time_of_worker(struct programming *programming, const struct whatif_step *step)
 {
     struct whatif_model *model = programming->model;

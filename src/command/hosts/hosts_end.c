@@ -22,7 +22,7 @@ static void take_end(void *context, struct remote_host *remote, const struct con
     const struct recording_said said = notice_recording(json_object_get(answer->result, "trace"));
     char line[sizeof(answer->why) + 80];
 
-    if (answer->error == -EREMOTEIO && !host->agent_died) { /* it says why, and nobody else can */
+    if (answer->error == -EREMOTEIO && !host->agent_died) { /* only the agent knows why */
         snprintf(line, sizeof(line), "its recording could not be ended: %s", answer->why);
         hosts_say(context, remote, line);
     }
