@@ -324,6 +324,28 @@ static struct ended *child_that_ended(const struct history *history, const struc
     return orphan != NULL && orphan->termination.time >= begin ? orphan : child;
 }
 
+static struct ended *find_ended(struct ends *ends, const struct beginning *termination)
+{
+    for (uint32_t i = 0; ends != NULL && i < ENDED_CHILDREN; i++)
+        if (ends->at[i].termination.stream == termination->stream &&
+            ends->at[i].termination.sequence == termination->sequence)
+            return &ends->at[i];
+    return NULL;
+}
+
+/* The child whose last thread woke this process from a wait for children: the kernel says so, however long that child
+ * took to die. NULL: it is none of the latest ones. */
+static struct ended *child_that_woke(const struct history *history, const struct process *process,
+                                     const struct record *record,
+                                     const struct beginning *termination)
+{
+    if (termination == NULL || process == NULL || awaited_by(record) != AWAITS_CHILD)
+        return NULL;
+    struct ended *child = find_ended(process->ended, termination);
+    return child != NULL ? child
+                         : find_ended(history->origins[process->origin].orphans, termination);
+}
+
 bool processes_wait_for_end(const struct history *history, const struct stream *stream,
                             const struct record *record, struct process **ret_process)
 {
@@ -334,10 +356,12 @@ bool processes_wait_for_end(const struct history *history, const struct stream *
 }
 
 int processes_end_wait(struct history *history, const struct stream *stream,
-                       const struct record *record)
+                       const struct record *record, const struct beginning *woken_by)
 {
-    struct ended *ended = child_that_ended(history, stream->process, record);
+    struct ended *ended = child_that_woke(history, stream->process, record, woken_by);
 
+    if (ended == NULL)
+        ended = child_that_ended(history, stream->process, record);
     if (ended == NULL || ended->termination.number == NO_NUMBER)
         return 0;
     ended->waited = true;

@@ -31,10 +31,10 @@ const struct beginning *processes_last_below(const struct history *history,
 /* What the stream waits for will not come. */
 void processes_give_up(struct history *history, const struct stream *stream);
 
-/* Hand out a BLOCK, adding the edge from what ended it; or the TERMINATION of a process's last stream. Return 0 or
- * -ENOMEM. */
+/* Hand out a BLOCK, adding the edge from what ended it; or the TERMINATION of a process's last stream. `woken_by`: the
+ * last event of a stream that woke this one after its own end; NULL: not known. Return 0 or -ENOMEM. */
 int processes_end_wait(struct history *history, const struct stream *stream,
-                       const struct record *record);
+                       const struct record *record, const struct beginning *woken_by);
 int processes_hand_out_end(struct history *history, const struct stream *stream,
                            const struct record *record, struct history_event *event);
 

@@ -138,6 +138,14 @@ static const struct beginning *begins_at(const struct history *history, const st
                          : history_faded(history, stream->origin, wakeup->waker.stream);
 }
 
+const struct beginning *wakeups_by_end(struct history *history, struct stream *stream,
+                                       const struct record *record)
+{
+    const struct wakeup *wakeup = latest_before(history, stream, record);
+
+    return wakeup == NULL || !wakeup->after_end ? NULL : begins_at(history, stream, wakeup);
+}
+
 int wakeups_end_sleep(struct history *history, struct stream *stream, const struct record *record)
 {
     const struct wakeup *wakeup = latest_before(history, stream, record);

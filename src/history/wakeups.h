@@ -13,6 +13,11 @@ int wakeups_note(struct history *history, uint32_t origin, const struct record *
 bool wakeups_wait(struct history *history, struct stream *stream, const struct record *record,
                   struct stream **ret_waker);
 
+/* The last event of the stream that ended this sleep after its own TERMINATION. NULL: none did, or it is no longer
+ * known. */
+const struct beginning *wakeups_by_end(struct history *history, struct stream *stream,
+                                       const struct record *record);
+
 /* Hand out a record, adding the edge from what ended its stream's sleep; or a WAKEUP. Return 0 or -ENOMEM. */
 int wakeups_end_sleep(struct history *history, struct stream *stream, const struct record *record);
 int wakeups_hand_out(struct history *history, const struct stream *stream,

@@ -91,6 +91,16 @@ static const char *const cases[] = {
     "@3s+10                   s5#1 TERMINATION cpu 300ms  <- s1#7 creation\n"
     "@3s..3s+500ms            s1#8 BLOCK wait4\n",
 
+    "a child wakes its parent: it is the one that ended the wait, however long it was dying\n"
+    "STREAM s1\n"
+    "@1          s1#1 CREATEPROCESS s2\n"
+    "@2          s1#2 CREATEPROCESS s3\n"
+    "@10         s2#1 TERMINATION    <- s1#1 creation\n"
+    "@11         s3#1 TERMINATION    <- s1#2 creation\n"
+    "@5s         kernel WAKEUP s1 by s2\n"
+    "@5..5s+10   s1#3 BLOCK wait4    <- s2#1 termination, s2#1 wakeup\n"
+    "@5s+20..5s+30 s1#4 BLOCK wait4\n",
+
     "waits for orphans: an ancestor may wait for a child whose parent has ended\n"
     "STREAM s1, s9\n"
     "@1      s1#1 CREATEPROCESS s2\n"
