@@ -160,6 +160,7 @@ static const char read_svg[] =
     "    title = e.find(n + 'title')\n"
     "    if c and c[0] in ('event', 'arc', 'wait', 'way') and e.tag != n + 'svg':\n"
     "        name = e.get('id') or ' '.join(c[1:])\n"
+    "        assert 'and goes on' not in title.text or float(e.get('height')) >= 4, e.attrib\n"
     "        print(c[0] + '|' + name + '|' + title.text.replace('\\n', '|'))\n"
     "    if c and c[0] == 'key':\n"
     "        print('key|' + e.find(n + 'text').text)\n"
@@ -352,6 +353,22 @@ static void a_wait_that_goes_on(void **state)
         expect_once(text, "wait|wait3|is blocked for 1.00 ms, until 0.012000000 s\n");
         free(text);
     }
+    sample_free(sample);
+}
+
+/* In a deadlock the last event is the call of the thread that waits last. */
+static void a_wait_that_begins_last(void **state)
+{
+    struct sample *sample = sample_new(&(struct graph_choice){0});
+
+    (void)state;
+    add(sample, EVENT_RECEIVECALL, 1, 10 * MS);
+    add(sample, EVENT_RECEIVECALL, 3, 20 * MS);
+    char *text = read_again(sample, GRAPH_SVG);
+    assert_int_equal(count_of(text, "wait|"), 2);
+    expect_once(text, "wait|wait0|waits for a message for 10.0 ms, and goes on|path 7 ");
+    expect_once(text, "wait|wait0|waits for a message, and goes on|path 7 ");
+    free(text);
     sample_free(sample);
 }
 
@@ -726,6 +743,7 @@ int main(void)
         cmocka_unit_test(a_small_picture),
         cmocka_unit_test(a_wait_for_any),
         cmocka_unit_test(a_wait_that_goes_on),
+        cmocka_unit_test(a_wait_that_begins_last),
         cmocka_unit_test(waits_for_a_processor),
         cmocka_unit_test(waits_for_a_processor_in_dot),
         cmocka_unit_test(a_critical_way_with_waits),

@@ -319,8 +319,8 @@ static bool still_waits(const struct history_graph *graph, const struct graph_li
     return at != GRAPH_NONE;
 }
 
-/* What waits at the end of the picture, as in a deadlock, waits up to there. Then no call is open: a picture may be written
- * twice. */
+/* What waits at the end of the picture, as in a deadlock, waits up to there; also what begins to wait with the last event.
+ * Then no call is open: a picture may be written twice. */
 static int add_open_waits(struct history_graph *graph)
 {
     int64_t begin, end;
@@ -332,7 +332,7 @@ static int add_open_waits(struct history_graph *graph)
             size_t call = line->call[kind];
             bool is_open = still_waits(graph, line, (enum wait_kind)kind);
             line->call[kind] = GRAPH_NONE;
-            if (!is_open || graph->events[call].time >= end)
+            if (!is_open)
                 continue;
             if (array_reserve(&graph->waits, &graph->wait_capacity, graph->wait_count + 1,
                               sizeof(*graph->waits)) < 0)

@@ -277,6 +277,9 @@ static void draw_scale(const struct picture *picture)
 
 /* ---- what happened ---- */
 
+/* px of a wait beyond the end of the picture, if it goes on there: it may have begun with the last event. */
+#define GOES_ON 10
+
 static void draw_waits(const struct picture *picture)
 {
     const struct history_graph *graph = picture->graph;
@@ -285,7 +288,7 @@ static void draw_waits(const struct picture *picture)
     for (size_t i = 0; i < graph->wait_count; i++) {
         const struct graph_wait *wait = &graph->waits[i];
         double begin = time_y(picture, wait->begin);
-        double height = time_y(picture, wait->end) - begin;
+        double height = time_y(picture, wait->end) - begin + (wait->goes_on ? GOES_ON : 0);
         graph_describe_wait(graph, wait, text);
         fprintf(picture->file,
                 "<rect class=\"wait wait%d\" x=\"%.1f\" y=\"%.2f\" width=\"16\" height=\"%.2f\">",

@@ -276,8 +276,11 @@ void graph_describe_wait(const struct history_graph *graph, const struct graph_w
                          char text[GRAPH_TEXT_SIZE])
 {
     text[0] = '\0';
-    add(text, "%s for ", graph_wait_look(wait->kind)->text);
-    add_duration(text, wait->end - wait->begin);
+    add(text, "%s", graph_wait_look(wait->kind)->text);
+    if (wait->begin < wait->end) {
+        add(text, " for ");
+        add_duration(text, wait->end - wait->begin);
+    }
     if (wait->goes_on) {
         add(text, ", and goes on");
     } else {
