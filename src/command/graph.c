@@ -43,17 +43,16 @@ static int write_graph(struct history_graph *graph, const struct graph_options *
 
 static void report_left_out(const struct history_graph *graph, const struct dump_choice *processes)
 {
-    char left[UNIT_SIZE], drawn[UNIT_SIZE];
+    char left[UNIT_SIZE], drawn[COUNTED_SIZE];
 
     if (!dump_choice_say_unmet(processes) && history_graph_events(graph) == 0)
         command_say("no event matches --process, --from and --to");
     if (history_graph_left_out(graph) == 0)
         return;
     show_count(history_graph_left_out(graph), left);
-    show_count(history_graph_events(graph), drawn);
-    command_say(
-        "drew %s events, left out %s; choose with --from, --to or --process, or raise --most",
-        drawn, left);
+    show_counted(history_graph_events(graph), "event", drawn);
+    command_say("drew %s, left out %s; choose with --from, --to or --process, or raise --most",
+                drawn, left);
 }
 
 /* Learns the clock offsets first, so that events of several machines are at the right times. */

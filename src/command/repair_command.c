@@ -16,7 +16,8 @@ static int repair_trace(const char *trace)
     if (trace_repair(trace, &repair, &problem) < 0)
         return command_error("%s", problem.text);
     if (repair.trimmed > 0)
-        printf("%s: removed %" PRIu64 " bytes of unfinished packets\n", trace, repair.trimmed);
+        printf("%s: removed %" PRIu64 " byte%s of unfinished packets\n", trace, repair.trimmed,
+               repair.trimmed == 1 ? "" : "s");
     if (repair.end_written)
         printf("%s: added the end record\n", trace);
     if (repair.trimmed == 0 && !repair.end_written)

@@ -376,6 +376,7 @@ int fabric_settle(struct fabric *fabric, int timeout_ms, struct problem *problem
     fabric_wake(fabric);
     if (pending == 0)
         return 0;
-    return problem_set(problem, -ETIMEDOUT, "%s: %u messages are not stored yet%s%s", fabric->where,
-                       pending, reason[0] == '\0' ? "" : ": ", reason);
+    return problem_set(problem, -ETIMEDOUT, "%s: %u message%s not stored yet%s%s", fabric->where,
+                       pending, pending == 1 ? " is" : "s are", reason[0] == '\0' ? "" : ": ",
+                       reason);
 }

@@ -182,9 +182,9 @@ static int64_t size_of(struct splitting *splitting, struct raw_record *record, s
                            splitting->name, record->at, number);
     if (has_size && (size < least || size > header + DESCRIPTION_SIZE_MOST))
         return problem_set(splitting->problem, -EINVAL,
-                           "%s: byte %zu: the record has %" PRIu64 " bytes, %s needs %" PRIu64
+                           "%s: byte %zu: the record has %" PRIu64 " byte%s, %s needs %" PRIu64
                            " to %zu: is this the right description?",
-                           splitting->name, record->at, size,
+                           splitting->name, record->at, size, size == 1 ? "" : "s",
                            record->type == NULL ? "a header" : record->type->name, least,
                            header + DESCRIPTION_SIZE_MOST);
     size = has_size ? size : least;

@@ -184,8 +184,9 @@ int jobs_end_recordings(struct jobs *jobs, struct job *job)
             result = jobs_error(jobs, "%s", problem.text);
         look_for_early_end(jobs, job, job->recordings[i].machine, &said);
         if (said.lost > 0)
-            jobs_print(jobs, "note: %s: %" PRIu64 " records were lost",
-                       job->recordings[i].machine->name, said.lost);
+            jobs_print(jobs, "note: %s: %" PRIu64 " record%s lost",
+                       job->recordings[i].machine->name, said.lost,
+                       said.lost == 1 ? " was" : "s were");
         json_decref(answers[i].result);
     }
     free(answers);

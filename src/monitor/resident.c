@@ -517,8 +517,8 @@ static void note_refused(struct resident *resident)
         return;
     resident->refused = true;
     resident_note(resident,
-                  "more than %d instances live: %" PRIu64 " are left out; name fewer with --object",
-                  INSTANCES_MOST, refused);
+                  "more than %d instances live: %" PRIu64 " %s left out; name fewer with --object",
+                  INSTANCES_MOST, refused, refused == 1 ? "is" : "are");
 }
 
 /* At most twice a second. */
@@ -530,10 +530,12 @@ static void note_lost(struct resident *resident, uint64_t now)
         return;
     resident_count(resident, &counts);
     if (counts.lost > resident->lost) {
+        uint64_t lost = counts.lost - resident->lost;
         resident_note(resident,
-                      "%" PRIu64 " records of sensors were lost: they came faster than they could "
+                      "%" PRIu64
+                      " record%s of sensors %s lost: records came faster than they could "
                       "be read, and rows may have been wrong",
-                      counts.lost - resident->lost);
+                      lost, lost == 1 ? "" : "s", lost == 1 ? "was" : "were");
         resident->lost_at = now;
     }
     resident->lost = counts.lost;

@@ -74,7 +74,8 @@ static void lose(struct remote *remote, struct remote_host *host, const char *wh
         link->tries = 0;
     }
     if (now - link->lost >= give_up_after(remote)) {
-        snprintf(line, sizeof(line), "%.500s; left out, after %u tries in %llu s", why, link->tries,
+        snprintf(line, sizeof(line), "%.500s; left out, after %u tr%s in %llu s", why, link->tries,
+                 link->tries == 1 ? "y" : "ies",
                  (unsigned long long)(give_up_after(remote) / SECOND));
         link_give_up(remote, host, line);
         return;

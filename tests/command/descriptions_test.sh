@@ -194,7 +194,7 @@ fails "no unit of time" 1 "no.descriptions: nothing says in which unit times are
 sed 's/machine,0,4,16/place,0,4,16/; s/channel,8,4,10/channel,8,2,10 machine,10,2,10/' "$demos" > body.descriptions
 fails "the machine in a body" 1 "body.descriptions: SENDMESSAGE: its body has the machine, which must be in the header" \
     "$dpm" filter --descriptions body.descriptions demos.raw -o x
-fails "the layout of another system" 1 "demos.raw: byte 0: the record has 1 bytes, a header needs 24 to" \
+fails "the layout of another system" 1 "demos.raw: byte 0: the record has 1 byte, a header needs 24 to" \
     "$dpm" filter --descriptions "$bsd" demos.raw -o x
 printf 'abcdefghijklmnopqrstuvwxyz' > text.raw
 fails "no raw records at all" 1 'text.raw: byte 0: no description of type 1751606885' \

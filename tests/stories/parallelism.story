@@ -147,11 +147,25 @@ $ dpm parallelism --json --one-each trace
 jq: .trace.asleep | .count == 8 and .time_ns == 16e6
 jq: near(.rows[0].T_ns; 16e6) and near(.rows[0].tmax_ns; 32e6)
 $ dpm parallelism trace
-says: 8 unexplained waits (timers, disks, unmonitored peers), counted with their elapsed time (--edges messages: not counted): 16.0 ms
+says: 8 unexplained waits (timers, disks, unmonitored peers), counted by elapsed time (--edges messages: not counted): 16.0 ms
 $ dpm parallelism --json --edges messages trace
 jq: near(.rows[0].tmax_ns; 16e6)
 $ dpm dump --matched --json trace | jq -s .
 jq: [.[] | .edges[]? | select(.kind == "wakeup")] == []
+
+== one message, and one wait of which the cause is unknown
+process one launched
+process other created by one
+pipe p: one > other
+one computes 5ms
+one sleeps 2ms in nanosleep
+one sends 5 on p
+other receives on p
+other ends
+one ends
+$ dpm parallelism trace
+says: lost; 1 edge of messages,
+says: 1 unexplained wait (timers, disks, unmonitored peers), counted by elapsed time
 
 == make -j 2 waits for two jobs at once, one after the other
 | make    fork, fork ~~~ waits ~~~ fork, fork ~~~ waits ~~~~.

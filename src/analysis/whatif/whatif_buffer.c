@@ -172,9 +172,9 @@ static int check(const struct sums *sums, const struct whatif_change *change,
     const char *name = change->name, *to = change->to;
 
     if (sums->to.messages < MESSAGES_LEAST)
-        return problem_set(problem, -EINVAL,
-                           "%s sent %llu messages to %s: too few to judge --buffer", name,
-                           (unsigned long long)sums->to.messages, to);
+        return problem_set(
+            problem, -EINVAL, "%s sent %llu message%s to %s: too few to judge --buffer", name,
+            (unsigned long long)sums->to.messages, sums->to.messages == 1 ? "" : "s", to);
     if (!passes_on(sums))
         return problem_set(problem, -EINVAL,
                            "%s does more than pass on to %s what it receives: what it computes for "

@@ -35,9 +35,9 @@ static void report(const char *raw, const char *output, bool has_rules,
                     raw, count, result->some_left_out);
     }
     if (result->cut > 0)
-        command_say("%s: the file ends inside a record: its %zu bytes are left out, and the trace "
+        command_say("%s: the file ends inside a record: its %zu byte%s left out, and the trace "
                     "counts as cut",
-                    raw, result->cut);
+                    raw, result->cut, result->cut == 1 ? " is" : "s are");
     show_counted(counts->selected, "event", count);
     show_counted(result->machines, "machine", machines);
     show_counted(counts->unselected, "event", others);

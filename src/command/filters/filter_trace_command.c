@@ -27,7 +27,8 @@ static void report(const char *trace, const char *output, const struct filter_tr
     show_counted(counts->unselected, "event", unselected);
     show_counted(counts->reduced, "event", reduced);
     if (counts->reduced > 0)
-        snprintf(lacks, sizeof(lacks), "; %s lack discarded fields", reduced);
+        snprintf(lacks, sizeof(lacks), "; %s lack%s discarded fields", reduced,
+                 counts->reduced == 1 ? "s" : "");
     command_say("%s: %s selected, %s not selected%s; written to %s", trace, selected, unselected,
                 lacks, output);
 }

@@ -194,8 +194,9 @@ static void show_connecting(struct hosts *hosts)
 
     if (!progress_due(&hosts->progress))
         return;
-    snprintf(line, sizeof(line), "%zu of %zu hosts connected",
-             remote_count_in(conduct_remote(hosts->conduct), REMOTE_READY), hosts->count);
+    snprintf(line, sizeof(line), "%zu of %zu host%s connected",
+             remote_count_in(conduct_remote(hosts->conduct), REMOTE_READY), hosts->count,
+             hosts->count == 1 ? "" : "s");
     progress_show(&hosts->progress, line);
 }
 
@@ -477,9 +478,10 @@ static void show_recording(struct hosts *hosts)
     show_counted(hosts_processes(hosts), "process", processes);
     show_counted(count, "record", records);
     show_bytes(hosts_storing_bytes(hosts), bytes);
-    snprintf(line, sizeof(line), "%zu of %zu hosts, %s, %s, %s %s",
-             remote_count_in(conduct_remote(hosts->conduct), REMOTE_READY), hosts->count, processes,
-             records, bytes, hosts_only_reports(hosts) ? "received" : "stored");
+    snprintf(line, sizeof(line), "%zu of %zu host%s, %s, %s, %s %s",
+             remote_count_in(conduct_remote(hosts->conduct), REMOTE_READY), hosts->count,
+             hosts->count == 1 ? "" : "s", processes, records, bytes,
+             hosts_only_reports(hosts) ? "received" : "stored");
     progress_show(&hosts->progress, line);
 }
 

@@ -55,22 +55,23 @@ static void tell_result(const struct recording_command *command, const struct an
     if (recording->stage != NULL) {
         const struct rules_counts counts = rules_stage_counts(recording->stage);
         command_say_to(command->messages,
-                       "rules: %" PRIu64 " events selected, %" PRIu64
+                       "rules: %" PRIu64 " event%s selected, %" PRIu64
                        " not: results cover only the selected ones",
-                       counts.selected, counts.unselected);
+                       counts.selected, counts.selected == 1 ? "" : "s", counts.unselected);
         if (counts.reduced > 0)
             command_say_to(command->messages,
-                           "rules: %" PRIu64 " of these lack discarded fields; dpm stats says what "
-                           "results miss",
-                           counts.reduced);
+                           "rules: %" PRIu64 " of these lack%s discarded fields; dpm stats says "
+                           "what results miss",
+                           counts.reduced, counts.reduced == 1 ? "s" : "");
     }
     if (found->removed > 0) {
         command_removed_text(found->removed, found->removed_time, removed);
         say(removed, command->messages);
     }
     if (unnamed > 0)
-        command_say_to(command->messages, "%" PRIu64 " of %" PRIu64 " call sites have no name: %s",
-                       unnamed, noted, why_unnamed(recording));
+        command_say_to(command->messages, "%" PRIu64 " of %" PRIu64 " call site%s %s no name: %s",
+                       unnamed, noted, noted == 1 ? "" : "s", unnamed == 1 ? "has" : "have",
+                       why_unnamed(recording));
     if (recording->meter->state.skipped > 0) {
         command_skipped_text(recording->meter->state.skipped, skips);
         say(skips, command->messages);
@@ -78,8 +79,8 @@ static void tell_result(const struct recording_command *command, const struct an
     uint64_t cgroups = recording_cgroups_left_out(recording);
     if (cgroups > 0)
         command_say_to(command->messages,
-                       "the limits of %" PRIu64 " cgroups were not recorded: too many are in use",
-                       cgroups);
+                       "the limits of %" PRIu64 " cgroup%s were not recorded: too many are in use",
+                       cgroups, cgroups == 1 ? "" : "s");
     recording->meter->report(recording->meter, say, command->messages);
     say_probes(command);
 }

@@ -252,7 +252,8 @@ static int measure(struct service *service)
 
     if (result != 0)
         return result;
-    command_say("measuring %zu processes of this machine into %s", begun.processes, service->trace);
+    command_say("measuring %zu process%s of this machine into %s", begun.processes,
+                begun.processes == 1 ? "" : "es", service->trace);
     service->metrics.trace = service->trace;
     service_metrics_keep(&service->metrics);
     acquired_recording_run(command, &acquiring, UINT64_MAX, false);

@@ -300,10 +300,11 @@ static void report_receiver(const struct monitor_notified *notified)
         memcpy(latest, " by up to ", sizeof(" by up to "));
         show_duration(notified->latest, latest + strlen(latest));
     }
-    command_say("%s: %" PRIu64 " of %" PRIu64 " notifications sent, %" PRIu64
+    command_say("%s: %" PRIu64 " of %" PRIu64 " notification%s sent, %" PRIu64
                 " of them late%s, %" PRIu64 " dropped%s",
-                notified->name, notified->sent, notified->queued, notified->late, latest,
-                notified->dropped, notified->dropped > 0 ? ": it was not there, or too slow" : "");
+                notified->name, notified->sent, notified->queued, notified->queued == 1 ? "" : "s",
+                notified->late, latest, notified->dropped,
+                notified->dropped > 0 ? ": it was not there, or too slow" : "");
     show_counted(notified->failed, "attempt", attempts);
     if (notified->failed > 0)
         command_say("%s: %s failed", notified->name, attempts);

@@ -148,16 +148,19 @@ static void note_counts(const struct sensing *sensing)
     struct sensor_counts counts;
 
     sensor_counts_read(sensing->sensor, &counts);
-    command_say("%" PRIu64 " times at the place: %" PRIu64 " printed, %" PRIu64
+    command_say("%" PRIu64 " time%s at the place: %" PRIu64 " printed, %" PRIu64
                 " refused by --when, %" PRIu64 " unchanged, %" PRIu64 " lost",
-                counts.hits, sensing->printed, counts.refused, counts.unchanged, counts.lost);
+                counts.hits, counts.hits == 1 ? "" : "s", sensing->printed, counts.refused,
+                counts.unchanged, counts.lost);
     if (counts.foreign > 0 && sensor_program_pid(sensing->program) == 0)
-        command_say("%" PRIu64 " times in processes that do not count: they execute another "
+        command_say("%" PRIu64 " time%s in processes that do not count: they execute another "
                     "program%s",
-                    counts.foreign, sensing->under < 0 ? "" : ", or do not descend from --under");
-    if (sensors_not_followed(sensing->sensors) > 0)
-        command_say("%" PRIu64 " processes could not be followed: there were too many",
-                    sensors_not_followed(sensing->sensors));
+                    counts.foreign, counts.foreign == 1 ? "" : "s",
+                    sensing->under < 0 ? "" : ", or do not descend from --under");
+    uint64_t not_followed = sensors_not_followed(sensing->sensors);
+    if (not_followed > 0)
+        command_say("%" PRIu64 " process%s could not be followed: there were too many",
+                    not_followed, not_followed == 1 ? "" : "es");
 }
 
 /* ---- all ---- */

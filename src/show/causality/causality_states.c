@@ -225,7 +225,7 @@ void letter_name(const struct causality *causality, const char *letter, char tex
     if (causality->by_program)
         snprintf(text, STATE_TEXT_SIZE, "%s (%zu)", name, others + 1);
     else if (others > 0)
-        snprintf(text, STATE_TEXT_SIZE, "%s and %zu others", who, others);
+        snprintf(text, STATE_TEXT_SIZE, "%s and %zu other%s", who, others, others == 1 ? "" : "s");
     else
         snprintf(text, STATE_TEXT_SIZE, "%s", who);
 }
@@ -260,18 +260,18 @@ void arc_text(const struct causality_arc *arc, char text[STATE_TEXT_SIZE])
 
 void diagram_title(const struct causality_diagram *diagram, char text[STATE_TEXT_SIZE])
 {
-    char counts[4][UNIT_SIZE];
+    char requests[COUNTED_SIZE], events[COUNTED_SIZE], messages[COUNTED_SIZE], lost[UNIT_SIZE];
+    const bool one = diagram->left_out_arcs == 1;
     size_t used;
 
-    show_count(diagram->causality->requests, counts[0]);
-    show_count(diagram->causality->events, counts[1]);
-    show_count(diagram->causality->lost, counts[2]);
-    used = (size_t)snprintf(text, STATE_TEXT_SIZE,
-                            "Paths of causality: %s requests; %s events, %s lost", counts[0],
-                            counts[1], counts[2]);
+    show_counted(diagram->causality->requests, "request", requests);
+    show_counted(diagram->causality->events, "event", events);
+    show_count(diagram->causality->lost, lost);
+    used = (size_t)snprintf(text, STATE_TEXT_SIZE, "Paths of causality: %s; %s, %s lost", requests,
+                            events, lost);
     if (diagram->left_out_arcs == 0)
         return;
-    show_count(diagram->left_out, counts[3]);
-    snprintf(text + used, STATE_TEXT_SIZE - used, "; %zu ways with %s messages are left out",
-             diagram->left_out_arcs, counts[3]);
+    show_counted(diagram->left_out, "message", messages);
+    snprintf(text + used, STATE_TEXT_SIZE - used, "; %zu way%s with %s %s left out",
+             diagram->left_out_arcs, one ? "" : "s", messages, one ? "is" : "are");
 }

@@ -17,6 +17,14 @@ __attribute__((format(printf, 2, 3))) static void add(char text[GRAPH_TEXT_SIZE]
     va_end(list);
 }
 
+static void add_counted(char text[GRAPH_TEXT_SIZE], uint64_t count, const char *word)
+{
+    char counted[COUNTED_SIZE];
+
+    show_counted(count, word, counted);
+    add(text, "%s", counted);
+}
+
 const char *graph_rest_name(enum history_rest rest)
 {
     static const char *const names[] = {
@@ -133,12 +141,17 @@ static void add_message(const struct history_graph *graph, const struct graph_ev
     const struct record *record = &event->record;
 
     add_path(graph, graph->lines[event->line].origin, record->message.path, text);
-    if (record->header.id <= EVENT_MESSAGEQUEUED)
-        add(text, "\n%" PRIu32 " bytes", record->message.bytes);
+    if (record->header.id <= EVENT_MESSAGEQUEUED) {
+        add(text, "\n");
+        add_counted(text, record->message.bytes, "byte");
+    }
     if (record->header.flags & RECORD_END_OF_FILE)
         add(text, ", end of file");
-    if (event->rest_bytes > 0 && event->rest != REST_NONE)
-        add(text, "\n%" PRIu32 " bytes %s", event->rest_bytes, graph_rest_name(event->rest));
+    if (event->rest_bytes > 0 && event->rest != REST_NONE) {
+        add(text, "\n");
+        add_counted(text, event->rest_bytes, "byte");
+        add(text, " %s", graph_rest_name(event->rest));
+    }
 }
 
 /* Appends the name of another stream on the event's machine. */
@@ -210,7 +223,8 @@ void graph_describe_event(const struct history_graph *graph, const struct graph_
         break;
     case EVENT_LOST:
     case EVENT_DISCARDED:
-        add(text, "\n%" PRIu32 " records", event->record.lost.count);
+        add(text, "\n");
+        add_counted(text, event->record.lost.count, "record");
         break;
     case EVENT_BLOCK:
     case EVENT_STARTPROCESS:
@@ -244,8 +258,10 @@ void graph_describe_edge(const struct history_graph *graph, const struct graph_e
     bool passes = edge->kind <= EDGE_INFERRED || edge->kind == EDGE_FILE;
 
     text[0] = '\0';
-    if (passes)
-        add(text, "%" PRIu32 " bytes, ", edge->bytes);
+    if (passes) {
+        add_counted(text, edge->bytes, "byte");
+        add(text, ", ");
+    }
     add(text, "%s%s", edge_kind_name(edge->kind), edge->doubtful ? ", in doubt" : "");
     add_ends(graph, edge->number, event, text);
     if (passes)

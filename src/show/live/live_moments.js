@@ -309,11 +309,6 @@ function secondsSince(before, moment) {
     return Math.max(moment.seconds, (moment.time - before.time) / 1e9);
 }
 
-/* "1 row", "1,234 rows", "2 processes" */
-function countedText(count, word) {
-    return `${countText(count)} ${word}${count === 1 ? "" : word.endsWith("s") ? "es" : "s"}`;
-}
-
 function shortCount(value) {
     for (const [size, unit] of [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e4, "K"]])
         if (value >= size)

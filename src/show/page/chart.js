@@ -141,8 +141,9 @@ function addLane(page, lane, most, rows) {
     const inner = element("div", {class: "members", hidden: true});
     for (const member of members)
         inner.append(laneRow(page, member, memberHeight, most, laneLabel(page, member, false), 7));
-    if (members.length > 0 && lane.processes > members.length)
-        inner.append(element("p", {class: "note"}, `${countText(lane.processes - members.length)} more processes are only in the lane.`));
+    const more = lane.processes - members.length;
+    if (members.length > 0 && more > 0)
+        inner.append(element("p", {class: "note"}, `${countedText(more, "more process")} ${more === 1 ? "is" : "are"} only in the lane.`));
     label.addEventListener("click", () => {
         inner.hidden = !inner.hidden;
         label.setAttribute("aria-expanded", String(!inner.hidden));
@@ -157,7 +158,7 @@ function addLosses(page, machine, block) {
     const losses = page.losses.filter((loss) => loss.machine === machine);
     const cover = element("div", {class: "cover", "aria-hidden": "true"});
     for (const loss of losses) {
-        const gap = element("span", {class: "gap", title: `${loss.at_most ? "up to " : ""}${countText(loss.records)} records lost here`});
+        const gap = element("span", {class: "gap", title: `${loss.at_most ? "up to " : ""}${countedText(loss.records, "record")} lost here`});
         gap.dataset.from = loss.begin;
         gap.dataset.to = loss.end;
         cover.append(gap);
@@ -174,10 +175,10 @@ function machineHead(page, index, losses) {
         words.push(machine.clock_error_ns === null ? "its clock cannot be compared: no messages went both ways"
             : `its clock is known to ±${duration(machine.clock_error_ns)}`);
     if (lost > 0)
-        words.push(`${losses.some((loss) => loss.at_most) ? "up to " : ""}${countText(lost)} records lost (hatched)`);
+        words.push(`${losses.some((loss) => loss.at_most) ? "up to " : ""}${countedText(lost, "record")} lost (hatched)`);
     const known = page.losses.reduce((sum, loss) => sum + loss.records, 0);
     if (index === 0 && page.lost > known)
-        words.push(`${countText(page.lost - known)} records lost, no record says when`);
+        words.push(`${countedText(page.lost - known, "record")} lost, no record says when`);
     if (page.machines.length < 2 && words.length === 0)
         return null;
     const head = element("div", {class: "machine"}, element("strong", {}, machine.name), words.length > 0 ? ` ${words.join("; ")}` : "");
@@ -206,7 +207,7 @@ function legend(page) {
 
 /* What the run, or the requests, spent their time on: the sum of all strips. */
 function accountRow(page, bins, most) {
-    const name = page.time.account_of === "run" ? "The run" : `${countText(page.requests?.count ?? 0)} requests`;
+    const name = page.time.account_of === "run" ? "The run" : countedText(page.requests?.count ?? 0, "request");
     const title = page.time.account_of === "run" ? "What the run waited for: all of it at each moment"
         : `What requests spent their time on; up to ${countText(most)} at once`;
     return element("div", {class: "lane account"}, element("div", {class: "lane-label", title}, element("span", {class: "lane-name"}, name), " ",

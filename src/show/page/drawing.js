@@ -51,6 +51,11 @@ function countText(count) {
     return Math.round(count).toString().replace(/\B(?=(\d{3})+$)/g, ",");
 }
 
+/* "1 row", "1,234 rows", "2 processes" */
+function countedText(count, word) {
+    return `${countText(count)} ${word}${count === 1 ? "" : word.endsWith("s") ? "es" : "s"}`;
+}
+
 function percent(share) {
     const value = share * 100;
     return value === 0 ? "0%" : value < 0.1 ? "<0.1%" : value < 9.95 ? `${value.toFixed(1)}%` : `${Math.round(value)}%`;

@@ -26,13 +26,13 @@ class HistoryView {
         const end = from === null ? last : Math.min(last, to);
         const notes = [];
         if (this.page.history.left_out > 0)
-            notes.push(`The page has the events from ${duration(first)} to ${duration(last)}; ${countText(this.page.history.left_out)} others are left out.`);
+            notes.push(`The page has the events from ${duration(first)} to ${duration(last)}; ${countedText(this.page.history.left_out, "other")} ${this.page.history.left_out === 1 ? "is" : "are"} left out.`);
         if (begin >= end) {
             this.place.replaceChildren(element("p", {class: "note"}, ...notes, " None of them is in the part of the time that is chosen. ", this.command(from, to)));
             return;
         }
         const shown = this.page.history.events.filter((event) => event[0] >= begin && event[0] <= end);
-        notes.push(` ${countText(shown.length)} events from ${duration(begin)} to ${duration(end)}. `);
+        notes.push(` ${countedText(shown.length, "event")} from ${duration(begin)} to ${duration(end)}. `);
         this.place.replaceChildren(element("p", {class: "note"}, ...notes, this.command(from, to)), wide("History", this.picture(begin, end)));
     }
 
@@ -52,7 +52,7 @@ class HistoryView {
         const inside = (index) => events[index][0] >= begin && events[index][0] <= end;
         const height = 44 + used.length * historyRow;
         const picture = shape("svg", {width: historyWidth, height, viewBox: `0 0 ${historyWidth} ${height}`, role: "img", class: "history",
-            "aria-label": `${used.length} threads, their events and messages`});
+            "aria-label": `${countedText(used.length, "thread")} with events and messages`});
         for (const [at] of ticks(begin, end, 8))
             picture.append(shape("line", {x1: x(at), x2: x(at), y1: 14, y2: height, class: "grid"}),
                 shape("text", {x: x(at), y: 10, class: "arc-label"}, tickText(at, tickStep((end - begin) / 8))));

@@ -21,15 +21,15 @@ function waitingColour(waiting) {
 function arcWords(arc) {
     if (arc.requests > 0)
         return [`${threeDigits(arc.per_second)}/s`, `p50 ${duration(arc.p50_ns)}, p99 ${duration(arc.p99_ns)}`];
-    return [`${countText(arc.messages + arc.back_messages)} messages`, bytesText(arc.bytes + arc.back_bytes)];
+    return [countedText(arc.messages + arc.back_messages, "message"), bytesText(arc.bytes + arc.back_bytes)];
 }
 
 function arcText(page, arc) {
     const {nodes} = page.map;
     const requests = arc.requests > 0
-        ? `${countText(arc.requests)} requests, ${arcWords(arc).join(", ")}; on average ${threeDigits(arc.waiting)} were waited for at once. ` : "";
-    return `${nodeText(page, nodes[arc.from])} to ${nodeText(page, nodes[arc.to])} (${arc.kind}, ${countText(arc.connections)} connections): ` +
-        `${requests}${countText(arc.messages)} messages (${bytesText(arc.bytes)}) there, ${countText(arc.back_messages)} (${bytesText(arc.back_bytes)}) back.`;
+        ? `${countedText(arc.requests, "request")}, ${arcWords(arc).join(", ")}; on average ${threeDigits(arc.waiting)} were waited for at once. ` : "";
+    return `${nodeText(page, nodes[arc.from])} to ${nodeText(page, nodes[arc.to])} (${arc.kind}, ${countedText(arc.connections, "connection")}): ` +
+        `${requests}${countedText(arc.messages, "message")} (${bytesText(arc.bytes)}) there, ${countText(arc.back_messages)} (${bytesText(arc.back_bytes)}) back.`;
 }
 
 /* A layout with its own measures: [nodes with x, y, width, height], [edges with points]. */
@@ -156,7 +156,7 @@ function drawMatrix(page, root) {
             const cell = cells.get(`${from} ${to}`);
             if (!cell || cell.messages === 0)
                 return element("td");
-            const at = element("td", {class: "figures", id: cellId(from, to), title: `${nodeText(page, nodes[from])} to ${nodeText(page, nodes[to])}: ${countText(cell.messages)} messages, ${bytesText(cell.bytes)}`},
+            const at = element("td", {class: "figures", id: cellId(from, to), title: `${nodeText(page, nodes[from])} to ${nodeText(page, nodes[to])}: ${countedText(cell.messages, "message")}, ${bytesText(cell.bytes)}`},
                 countText(cell.messages));
             at.style.background = `color-mix(in srgb, var(--blue) ${(8 + 40 * Math.sqrt(cell.messages / most)).toFixed(0)}%, var(--paper))`;
             return at;

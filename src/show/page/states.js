@@ -36,7 +36,7 @@ class StatesView {
         const {begin, width, left_out} = this.page.states;
         const part = interval ? ` From ${duration(Math.max(0, begin + interval[0] * width))} to ${duration(begin + interval[1] * width)}.` : "";
         return element("p", {class: "note"}, "A box is a process that holds a request, after those that had it before; an arc is its next message. Replies are grey.",
-            part, left_out > 0 ? ` ${left_out} rare arcs are left out.` : "");
+            part, left_out > 0 ? ` ${countedText(left_out, "rare arc")} ${left_out === 1 ? "is" : "are"} left out.` : "");
     }
 
     show(from, to) {
@@ -51,7 +51,7 @@ class StatesView {
         const boxes = used.map((i) => stateBox(states[i]));
         const most = Math.max(...arcs.map((arc) => arc.count));
         const drawn = arcs.map((arc) => ({from: used.indexOf(arc.from), to: used.indexOf(arc.to), lines: [stateArcText(arc)],
-            title: `${stateBox(states[arc.from]).title} to ${stateBox(states[arc.to]).title}: ${countText(arc.count)} messages`,
+            title: `${stateBox(states[arc.from]).title} to ${stateBox(states[arc.to]).title}: ${countedText(arc.count, "message")}`,
             colour: arc.of > 0 ? "var(--blue)" : "var(--quiet)", width: 1 + 3 * Math.sqrt(arc.count / most)}));
         this.place.replaceChildren(this.note(interval), wide("State diagram", drawGraph("States of requests", boxes, drawn, {})));
     }

@@ -48,7 +48,7 @@ function addFilter(table, box) {
         const words = input.value.trim().toLowerCase();
         for (const row of rows)
             row.hidden = words !== "" && !row.textContent.toLowerCase().includes(words);
-        says.textContent = words === "" ? "" : `${rows.filter((row) => !row.hidden).length} of ${rows.length} rows`;
+        says.textContent = words === "" ? "" : `${rows.filter((row) => !row.hidden).length} of ${countedText(rows.length, "row")}`;
     });
     box.before(element("p", {class: "controls"}, element("label", {}, `Filter ${table.caption.textContent.toLowerCase()} `, input), says));
 }

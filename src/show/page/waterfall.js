@@ -42,7 +42,7 @@ function hopTable(page, request, name, title) {
         element("td", {class: "figures"}, duration(hop.at)), element("td", {class: "figures"}, duration(hop.ns)),
         element("td", {}, swatch(hop.kind), kindName(page, hop.kind)),
         element("td", {}, hop.lane ? element("a", {href: `#${hop.lane}`}, hop.who) : hop.who), element("td", {}, hop.what ?? ""))));
-    const left = request.left_out > 0 ? ` (${countText(request.left_out)} short ones are left out)` : "";
+    const left = request.left_out > 0 ? ` (${countedText(request.left_out, "short one")} ${request.left_out === 1 ? "is" : "are"} left out)` : "";
     return element("table", {}, element("caption", {}, `Hops of ${title}${left}`), element("thead", {}, element("tr", {},
         ...["At", "Time", "Spent on", "Process", "Where"].map((text, i) => element("th", {scope: "col", class: i < 2 ? "figures" : null}, text)))), body);
 }

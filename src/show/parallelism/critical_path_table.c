@@ -348,9 +348,9 @@ static void print_grounds(const struct critical_path *path, const struct recorde
     print_matching(&path->parallelism->matching, file);
     print_selection(&path->parallelism->matching, PARALLELISM_WITHOUT_EVENTS, file);
     fprintf(file,
-            "\n%s of %s events are on the path, %s lost. Predictions assume that events keep "
-            "their order.\n",
-            events, all, missing);
+            "\n%s of %s events %s on the path, %s lost. Predictions assume that events keep their "
+            "order.\n",
+            events, all, path->events == 1 ? "is" : "are", missing);
     print_own_cost(&path->parallelism->matching.own_cost, path->parallelism->duration, file);
 }
 

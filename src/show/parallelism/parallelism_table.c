@@ -355,13 +355,14 @@ static void print_results(const struct parallelism_runs *runs, FILE *file)
         print_search(runs, &runs->at[0].threads->searches[i], file);
 }
 
-static void print_waits(FILE *file, const struct waits *waits, const char *what)
+/* `word`: what each of them is; `what`: more of them, of any number. */
+static void print_waits(FILE *file, const struct waits *waits, const char *word, const char *what)
 {
-    char count[UNIT_SIZE], time[UNIT_SIZE];
+    char count[COUNTED_SIZE], time[UNIT_SIZE];
 
     if (waits->count == 0)
         return;
-    show_count(waits->count, count);
+    show_counted(waits->count, word, count);
     show_duration(waits->covered, time);
     fprintf(file, "%s %s: %s with at least one.\n", count, what, time);
 }
@@ -400,32 +401,30 @@ static bool has_delays(const struct parallelism_options *options)
 static void print_grounds(const struct parallelism_runs *runs, FILE *file)
 {
     const struct parallelism *first = runs->at[0].threads;
-    char messages[UNIT_SIZE], events[UNIT_SIZE], lost[UNIT_SIZE], others[UNIT_SIZE];
+    char edges[COUNTED_SIZE], events[COUNTED_SIZE], lost[UNIT_SIZE], others[UNIT_SIZE];
 
-    show_count(first->matching.events, events);
+    show_counted(first->matching.events, "event", events);
     show_count(runs->at[0].recorded.lost, lost);
-    show_count(first->messages, messages);
+    show_counted(first->messages, "edge", edges);
     show_count(first->other_arcs, others);
     print_matching(&first->matching, file);
     print_selection(&first->matching, PARALLELISM_WITHOUT_EVENTS, file);
     fprintf(file,
-            "\nBased on %s events, %s lost; %s edges of messages, %s of creation, ends, buffer "
-            "space, connections%s%s.\n",
-            events, lost, messages, others,
+            "\nBased on %s, %s lost; %s of messages, %s of creation, ends, buffer space, "
+            "connections%s%s.\n",
+            events, lost, edges, others,
             first->matching.file_edges > 0 ? ", wakeups and files" : " and wakeups",
             runs->options->messages_only ? " (left out: --edges messages)" : "");
-    print_waits(file, &first->outside,
+    print_waits(file, &first->outside, "reply",
                 first->matching.not_found > 0
-                    ? "replies from peers that are unmonitored or were not found, counted with "
-                      "their elapsed time"
-                    : "replies from unmonitored peers, counted with their elapsed time");
-    print_waits(file, &first->asleep,
-                "unexplained waits (timers, disks, unmonitored peers), counted with their elapsed "
-                "time (--edges messages: not counted)");
+                    ? "from peers that are unmonitored or were not found, counted by elapsed time"
+                    : "from unmonitored peers, counted by elapsed time");
     print_waits(
-        file, &first->locks,
-        "waits of threads for each other, their causes unknown without WAKEUP: P is an upper "
-        "bound");
+        file, &first->asleep, "unexplained wait",
+        "(timers, disks, unmonitored peers), counted by elapsed time (--edges messages: not "
+        "counted)");
+    print_waits(file, &first->locks, "wait",
+                "of threads for each other, of unknown cause without WAKEUP: P is an upper bound");
     if (runs->options->appendix_a)
         fputs(
             "Step appendix-a: the thesis' appendix A as printed, which counts process time on all "

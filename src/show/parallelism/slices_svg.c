@@ -98,12 +98,12 @@ static void draw_head(const struct picture *picture, const char *assignment)
     xml_text(picture->file, assignment);
     fprintf(
         picture->file,
-        ": %u slices in %s</text>\n"
+        ": %u slice%s in %s</text>\n"
         "<text x=\"12\" y=\"46\">A bar is a thread that runs or waits for a processor: the "
         "darker, the faster it advances; 1/2: at half the speed. Without a bar it waits.</text>\n"
         "<text x=\"12\" y=\"64\">Arrows are messages; dashed: creations, ends, buffer space, "
         "connections and wakeups. The time is simulated, not that of the recording.</text>\n",
-        picture->slices->count, time);
+        picture->slices->count, picture->slices->count == 1 ? "" : "s", time);
 }
 
 static void draw_scale(const struct picture *picture)

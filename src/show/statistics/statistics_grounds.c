@@ -20,11 +20,11 @@ void print_statistics_heading(const struct communication *communication, FILE *f
     struct folding folding;
     FILE *into = folding_begin(&folding, file);
     char machine[MACHINE_TEXT_SIZE];
-    char text[4][UNIT_SIZE];
+    char text[3][UNIT_SIZE], events[COUNTED_SIZE];
 
     show_duration(communication->duration, text[0]);
-    show_count(communication->events, text[1]);
-    show_count(communication->lost, text[2]);
+    show_counted(communication->events, "event", events);
+    show_count(communication->lost, text[1]);
     fprintf(into, "%u %s, machine%s", communication->traces,
             communication->traces == 1 ? "trace" : "traces",
             communication->machine_count == 1 ? "" : "s");
@@ -32,11 +32,11 @@ void print_statistics_heading(const struct communication *communication, FILE *f
         machine_text(communication, i, machine);
         fprintf(into, "%s %s", i == 0 ? "" : ",", machine);
     }
-    show_count(communication->not_known_yet, text[3]);
-    fprintf(into, ", %s, %s events", text[0], text[1]);
+    show_count(communication->not_known_yet, text[2]);
+    fprintf(into, ", %s, %s", text[0], events);
     if (communication->not_known_yet > 0)
-        fprintf(into, " (%s not known yet)", text[3]);
-    fprintf(into, ", %s lost%s\n", text[2],
+        fprintf(into, " (%s not known yet)", text[2]);
+    fprintf(into, ", %s lost%s\n", text[1],
             options->live             ? ", so far"
             : communication->complete ? ""
                                       : ", not complete");

@@ -178,7 +178,8 @@ static int print_found(const struct whatif_run_found *found, uint32_t cpus, FILE
             count);
     if (found->left > 0) {
         show_count(found->left, count);
-        fprintf(into, "%s more that concern less are not tried. ", count);
+        fprintf(into, "%s more that concern%s less %s not tried. ", count,
+                found->left == 1 ? "s" : "", found->left == 1 ? "is" : "are");
     }
     print_most("As recorded", &found->now.base.most, found->now.base.time, into);
     fputs("\n\n", into);

@@ -196,7 +196,7 @@ static void print_all_kept(const struct whatif_answer *answer, bool more_workers
 static void print_trust(const struct whatif_answer *answer, bool more_workers, uint32_t cpus,
                         FILE *file)
 {
-    char off[UNIT_SIZE], count[UNIT_SIZE];
+    char off[UNIT_SIZE], count[COUNTED_SIZE];
 
     whatif_share_text(answer->off, off);
     fprintf(file, "Without a change the model is %s%% off what was recorded%s.", off,
@@ -211,8 +211,8 @@ static void print_trust(const struct whatif_answer *answer, bool more_workers, u
     else
         fprintf(file, "%u CPU%s.", cpus, cpus == 1 ? "" : "s");
     if (answer->left_out > 0) {
-        show_count(answer->left_out, count);
-        fprintf(file, " %s later requests are left out.", count);
+        show_counted(answer->left_out, "later request", count);
+        fprintf(file, " %s %s left out.", count, answer->left_out == 1 ? "is" : "are");
     }
     if (answer->early_stay)
         fputs(" Most requests may have waited for others before the recording.", file);
@@ -321,7 +321,8 @@ static int print_found(const struct whatif_model *model, const struct whatif_fou
             count);
     if (found->left > 0) {
         show_count(found->left, count);
-        fprintf(into, "%s more that concern less are not tried. ", count);
+        fprintf(into, "%s more that concern%s less %s not tried. ", count,
+                found->left == 1 ? "s" : "", found->left == 1 ? "is" : "are");
     }
     print_locks(found, into);
     print_busiest(model, &found->now.base, "As recorded", into);
