@@ -80,6 +80,28 @@ check_equal "... and in all, once it has begun, although nothing makes a record"
 
 # ---- lines of JSON ----
 
+rm go
+/usr/bin/python3 hung.py &
+hung=$!
+# waits_in_lines: of each line, whether the process waits for a message
+waits_in_lines() {
+    jq -r --arg row "[$hung]" 'select(.time.last | not) | .interval.processes[] | select(.name | endswith($row)) |
+        if .waits_for.kind == "in_flight" then "message" else "other" end' hung.json 2> jq.err
+}
+has_waited_in_lines() {
+    [ "$(waits_in_lines | grep -c message)" -ge 6 ]
+}
+"$dpm" acquire -p $hung --store none --interval 300ms --json > hung.json 2> hung.err &
+acquire=$!
+wait_for 60 test -s hung.json
+: > go
+check "a wait for a message is in many lines" wait_for 60 has_waited_in_lines
+kill -INT $acquire
+wait $acquire
+kill $hung
+wait $hung 2> wait.err
+check_equal "... and in each of them since it began" "other message" "$(waits_in_lines | uniq | xargs)"
+
 has_lines() {
     [ "$(wc -l < json)" -ge 3 ]
 }

@@ -37,6 +37,7 @@ struct recording_command {
     struct history *history;
     struct statistics *statistics; /* for interval reports */
     struct live *live;             /* ... as lines of JSON */
+    uint64_t analysed;             /* CLOCK_MONOTONIC: up to then, all records were */
     struct json_lines lines;       /* that they go to */
     uint32_t origins;              /* traces that these see */
     struct communication *before;  /* what the last interval report said; NULL: there was none */
