@@ -52,6 +52,14 @@ summary_has() {
 check "a summary has a process that started later" wait_for 60 summary_has records/summaries.jsonl
 kill $talker
 check "... the server is missed" wait_for 30 grep -q 'no server answers' service.out
+kill $service
+wait $service
+check_equal "without the server, a signal ends it in order, too" 0 $?
+check "... it says where summaries wait" grep -Eq '^dpm: the server could not be reached: [0-9]+ summar(y waits|ies wait) in .*/records/unsent.json for the next start$' service.out
+: > service.out
+"$dpm" agent --service --config config.json > service.out 2>&1 &
+service=$!
+check "started again, it misses the server" wait_for 60 grep -q 'no server answers' service.out
 printf 'host: 127.0.0.1\nport: %s\njetstream { store_dir: "%s/store" }\nauthorization { user: user, password: secret }\n' \
     "$port" "$scratch" > nats.conf
 nats-server -c nats.conf > nats.out 2>&1 &
@@ -66,7 +74,8 @@ kill $service
 wait $service
 check_equal "a signal ends the service in order" 0 $?
 service=
-trace=$(tail -n 1 records/summaries.jsonl | jq -r .trace)
+check "... and nothing waits any more" test ! -e records/unsent.json
+trace=$(jq -rs 'map(select(.statistics | tostring | contains("talker")))[-1].trace' records/summaries.jsonl)
 "$dpm" stats --json "$trace" > stats.json 2> stats.err
 check "what was recorded is here, and has that process" grep -q talker stats.json
 finish

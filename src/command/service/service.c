@@ -32,6 +32,7 @@ struct service {
     char trace[PATH_MAX];
     char host[256];
     struct service_destination to; /* url NULL: summaries stay here */
+    char unsent[PATH_MAX];
     struct service_sender *sender;
     json_int_t keep; /* traces of earlier runs, with this one */
     struct service_metrics metrics;
@@ -157,9 +158,12 @@ static int prepare_folder(struct service *service)
     remove_old(service);
     if (snprintf(service->trace, sizeof(service->trace), "%s/" PREFIX "%010llu-%d",
                  service->records, (unsigned long long)time(NULL),
-                 getpid()) >= (int)sizeof(service->trace))
+                 getpid()) >= (int)sizeof(service->trace) ||
+        snprintf(service->unsent, sizeof(service->unsent), "%s/unsent.json", service->records) >=
+            (int)sizeof(service->unsent))
         return command_error("the path of the records is too long");
     service->options.recording.trace = service->trace;
+    service->to.unsent = service->unsent;
     return -1;
 }
 

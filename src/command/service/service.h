@@ -25,16 +25,17 @@ struct service_sender;
 struct service_destination {
     const char *url, *credentials, *authorities; /* the last may be NULL: files */
     const char *session;
+    const char *unsent; /* file: what waits when a sender stops, for the next one */
 };
 
-/* Starts it; it connects by itself, now or later. Errors, with a line in `problem`. */
+/* Starts it; it connects by itself, now or later. `destination` must outlive it. Errors, with a line in `problem`. */
 int service_sender_start(const struct service_destination *destination,
                          struct service_sender **ret_sender, struct problem *problem);
 
 /* Takes over `summary`. While the server is away the newest hour of them waits. */
 void service_sender_put(struct service_sender *sender, json_t *summary);
 
-/* Sends what waits, within a few seconds. NULL is allowed. */
+/* Sends what waits, within a few seconds, or keeps it in the file `unsent`. NULL is allowed. */
 void service_sender_stop(struct service_sender *sender);
 
 #endif

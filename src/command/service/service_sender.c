@@ -20,6 +20,7 @@
 
 struct service_sender {
     struct fabric_options options;
+    const char *unsent; /* file */
     char machine[FABRIC_NAME_MOST + 1];
     char authorities[FABRIC_AUTHORITIES_SIZE];
     struct fabric *fabric;
@@ -153,6 +154,41 @@ static void *run(void *context)
     return NULL;
 }
 
+/* What waited when the service stopped, which may be because the machine starts again, waits on. */
+static void take_unsent(struct service_sender *sender)
+{
+    json_t *kept = json_load_file(sender->unsent, 0, NULL);
+    json_t *waiting = json_object_get(kept, "waiting"), *summary;
+    size_t index;
+
+    json_array_foreach(waiting, index, summary)
+    {
+        if (json_is_object(summary) && index < WAITING_MOST)
+            json_array_append(sender->waiting, summary);
+    }
+    sender->dropped = (uint64_t)json_integer_value(json_object_get(kept, "not_sent"));
+    json_decref(kept);
+}
+
+static void keep_unsent(const struct service_sender *sender)
+{
+    size_t left = json_array_size(sender->waiting);
+    char summaries[COUNTED_SIZE];
+
+    show_counted(left, "summary", summaries);
+    json_t *kept = json_pack("{s:I, s:O}", "not_sent", (json_int_t)sender->dropped, "waiting",
+                             sender->waiting);
+    if (kept != NULL && json_dump_file(kept, sender->unsent, JSON_COMPACT) == 0) {
+        command_say("the server could not be reached: %s wait%s in %s for the next start",
+                    summaries, left == 1 ? "s" : "", sender->unsent);
+    } else {
+        unlink(sender->unsent);
+        command_say("%s %s not sent: the server could not be reached, and %s cannot be written",
+                    summaries, left == 1 ? "was" : "were", sender->unsent);
+    }
+    json_decref(kept);
+}
+
 int service_sender_start(const struct service_destination *destination,
                          struct service_sender **ret_sender, struct problem *problem)
 {
@@ -174,6 +210,8 @@ int service_sender_start(const struct service_destination *destination,
         sender->options.authorities = sender->authorities;
     }
     sender->waiting = json_array();
+    sender->unsent = destination->unsent;
+    take_unsent(sender);
     pthread_mutex_init(&sender->lock, NULL);
     pthread_cond_init(&sender->changed, NULL);
     sigfillset(&all);
@@ -187,6 +225,7 @@ int service_sender_start(const struct service_destination *destination,
         free(sender);
         return result;
     }
+    unlink(sender->unsent);
     *ret_sender = sender;
     return 0;
 }
@@ -205,8 +244,6 @@ void service_sender_put(struct service_sender *sender, json_t *summary)
 
 void service_sender_stop(struct service_sender *sender)
 {
-    char summaries[COUNTED_SIZE];
-
     if (sender == NULL)
         return;
     pthread_mutex_lock(&sender->lock);
@@ -214,11 +251,8 @@ void service_sender_stop(struct service_sender *sender)
     pthread_cond_signal(&sender->changed);
     pthread_mutex_unlock(&sender->lock);
     pthread_join(sender->thread, NULL);
-    size_t left = json_array_size(sender->waiting);
-    show_counted(left, "summary", summaries);
-    if (left > 0)
-        command_say("%s %s not sent: the server could not be reached", summaries,
-                    left == 1 ? "was" : "were");
+    if (json_array_size(sender->waiting) > 0)
+        keep_unsent(sender);
     json_decref(sender->waiting);
     pthread_mutex_destroy(&sender->lock);
     pthread_cond_destroy(&sender->changed);
