@@ -694,6 +694,46 @@ never: one processor at a time
 says: P = 0.00 of 2 threads
 says: most of the longest path is waits that no metered process ended, not CPU time.
 
+== threads of which one does most of the work are loaded unevenly
+| a   ==================== 200 ms
+| b   =|          waits for a
+| c   =|          waits for a
+process pool launched
+thread a of pool created by pool
+thread b of pool created by pool
+thread c of pool created by pool
+b computes 10ms
+c computes 10ms
+a computes 200ms
+b sleeps in futex until a
+c sleeps in futex until a
+b ends
+c ends
+a ends
+pool sleeps in futex until a ends
+pool ends
+$ dpm report --all trace
+says: Threads are loaded unevenly: load balance 0.2
+
+== ... but not those that live one after the other, as those for connections do
+process server launched
+for i in 1 2 3 4 5 6
+    thread t.$i of server created by server
+    t.$i computes 10ms
+    t.$i ends
+    server sleeps in futex until t.$i ends
+end
+thread t.7 of server created by server
+t.7 computes 200ms
+t.7 ends
+server sleeps in futex until t.7 ends
+server ends
+$ dpm report --all trace
+says: P = 
+never: loaded unevenly
+$ dpm parallelism --json trace
+jq: .efficiency[0].load_balance < 0.2
+
 == one of four is "1 other"
 process w launched
 for r in 1 2 3 4

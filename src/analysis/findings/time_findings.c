@@ -11,7 +11,8 @@
     (METER_EVENT_FLAGS & ~(EVENT_FLAG(EVENT_MESSAGEQUEUED) | EVENT_FLAG(EVENT_CREATEPATH) |        \
                            EVENT_FLAG(EVENT_DESTROYPATH)))
 
-#define UNEVEN 0.5 /* load balance */
+#define UNEVEN   0.5 /* load balance */
+#define TOGETHER 0.5 /* of the time, a thread lives on average */
 
 /* ---- parallelism ---- */
 
@@ -58,12 +59,19 @@ static int find_missing(const struct communication *communication, struct findin
     return 0;
 }
 
+/* Threads that do not live at the same time share no load: that of a server with one for each connection, say. */
+static bool live_together(const struct parallelism *parallelism)
+{
+    return (double)parallelism->lived >=
+           TOGETHER * parallelism->streams * (double)parallelism->duration;
+}
+
 static int find_balance(const struct parallelism *parallelism, struct findings *findings)
 {
     struct parallelism_efficiency efficiency;
 
     parallelism_efficiency(parallelism, 0, &efficiency);
-    if (efficiency.load_balance >= UNEVEN)
+    if (efficiency.load_balance >= UNEVEN || !live_together(parallelism))
         return 0;
     struct finding *finding = findings_add(findings, FINDING_UNEVEN_LOAD, 0);
     if (finding == NULL)

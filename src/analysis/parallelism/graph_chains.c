@@ -267,6 +267,15 @@ void graph_end_chain(struct graph *graph, struct chain *chain)
         graph->result->largest = chain->cpu;
 }
 
+void graph_count_life(struct graph *graph, const struct graph_stream *stream)
+{
+    const struct graph_origin *origin = &graph->origins[stream->origin];
+    uint64_t begin = stream->start > origin->first ? stream->start : origin->first;
+
+    if (origin->last > begin)
+        graph->result->lived += origin->last - begin;
+}
+
 void graph_reach(struct graph *graph, struct reached *reached, const struct chain *chain,
                  uint32_t stretch)
 {
@@ -297,6 +306,7 @@ int graph_end_stream(struct graph *graph, struct graph_stream *stream, bool last
         return (int)last;
     graph_reach(graph, &stream->at, chain, (uint32_t)last);
     stream->ended = true;
+    graph_count_life(graph, stream);
     graph_end_chain(graph, chain);
     /* the chain of a process continues with threads that have had no event yet */
     if (--chain->streams == 0 && (graph->options->threads || last_of_process)) {

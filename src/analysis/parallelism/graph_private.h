@@ -56,6 +56,9 @@ int graph_end_stream(struct graph *graph, struct graph_stream *stream, bool last
 /* Updates the longest lengths with those of a chain. */
 void graph_end_chain(struct graph *graph, struct chain *chain);
 
+/* Counts how long the stream has lived, up to the latest event of its origin. */
+void graph_count_life(struct graph *graph, const struct graph_stream *stream);
+
 /* Stores the present point of a chain. */
 void graph_reach(struct graph *graph, struct reached *reached, const struct chain *chain,
                  uint32_t stretch);

@@ -233,6 +233,7 @@ struct parallelism {
     uint64_t duration; /* ns from first to last event: the elapsed time */
     uint32_t streams;  /* those with an event (or processes, if each is one stream): N of P <= N */
     uint64_t largest;  /* CPU time of the stream that used most, ns */
+    uint64_t lived;    /* ns, sum over threads: how long each lived during the recording */
     struct parallelism_process *processes;
     size_t process_count;
     bool has_process_paths;         /* processes[].longest is filled in: needs step sharing */

@@ -205,6 +205,7 @@ int graph_finish(struct graph *graph)
         int64_t last = graph_end_here(graph, graph_chain_of(graph, stream));
         if (last < 0)
             return (int)last;
+        graph_count_life(graph, stream);
         graph_end_chain(graph, graph_chain_of(graph, stream));
     }
     graph->result->stretches = graph->stretches.count;
