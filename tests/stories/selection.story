@@ -133,3 +133,11 @@ app sleeps 900ms in clock_nanosleep late 2ms
 app ends
 $ dpm why --json --from 8s trace
 jq: .spent_on_ns.no_cpu < 4e6 and .spent_on_ns.timer > 890e6 and ([.rows[].time_ns] | add) == .elapsed_ns
+
+== without an event, a picture is empty: options are the reason only if there are some
+process app
+app lacks a CPU for 5ms
+$ dpm graph trace > none.svg
+is: dpm: there is no event to draw
+$ dpm graph --from 1ms trace > none.svg
+is: dpm: no event matches --process, --from and --to

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* history_graph_words.c: the texts in the picture of a program history. See history_graph.h. */
 #include "show/graph/history_graph.h"
+#include "show/text/system_call.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -58,7 +59,7 @@ void graph_title(const struct history_graph *graph, char text[GRAPH_TEXT_SIZE])
         add_time(text, begin);
         add(text, " to ");
         add_time(text, end);
-        add(text, " after the first event");
+        add(text, " after the first record");
     }
     show_counted(graph->left_out, "event", count);
     if (graph->left_out > 0)
@@ -131,14 +132,46 @@ static void add_message(const struct history_graph *graph, const struct graph_ev
                         char text[GRAPH_TEXT_SIZE])
 {
     const struct record *record = &event->record;
+    char count[COUNTED_SIZE];
 
     add_path(graph, graph->lines[event->line].origin, record->message.path, text);
+    show_counted(record->message.bytes, "byte", count);
     if (record->header.id <= EVENT_MESSAGEQUEUED)
-        add(text, "\n%" PRIu32 " bytes", record->message.bytes);
+        add(text, "\n%s", count);
     if (record->header.flags & RECORD_END_OF_FILE)
         add(text, ", end of file");
+    show_counted(event->rest_bytes, "byte", count);
     if (event->rest_bytes > 0 && event->rest != REST_NONE)
-        add(text, "\n%" PRIu32 " bytes %s", event->rest_bytes, graph_rest_name(event->rest));
+        add(text, "\n%s %s", count, graph_rest_name(event->rest));
+}
+
+/* A RECEIVECALL without a path: " in epoll_wait". */
+static void add_call(const struct record *record, char text[GRAPH_TEXT_SIZE])
+{
+    char call[UNIT_SIZE];
+
+    if (any_call(record) == NO_SYSTEM_CALL)
+        return;
+    system_call_text(any_call(record), call);
+    add(text, " in %s", call);
+}
+
+static void add_receive_call(const struct history_graph *graph, const struct graph_event *event,
+                             char text[GRAPH_TEXT_SIZE])
+{
+    if (event->record.message.path != 0)
+        add_message(graph, event, text);
+    else
+        add_call(&event->record, text);
+}
+
+static void add_signal(const struct graph_event *event, char text[GRAPH_TEXT_SIZE])
+{
+    const struct record *record = &event->record;
+    char name[UNIT_SIZE];
+
+    signal_text(record->signal.number, name);
+    add(text, "\n%s to process %" PRIu32, name, record->signal.receiver_pid);
 }
 
 /* Appends the name of another stream on the event's machine. */
@@ -192,6 +225,7 @@ void graph_describe_event(const struct history_graph *graph, const struct graph_
                           char text[GRAPH_TEXT_SIZE])
 {
     const struct graph_line *line = &graph->lines[event->line];
+    char count[COUNTED_SIZE];
 
     graph_column_name(graph, &graph->columns[line->column], text);
     add(text, ", ");
@@ -210,7 +244,14 @@ void graph_describe_event(const struct history_graph *graph, const struct graph_
         break;
     case EVENT_LOST:
     case EVENT_DISCARDED:
-        add(text, "\n%" PRIu32 " records", event->record.lost.count);
+        show_counted(event->record.lost.count, "record", count);
+        add(text, "\n%s", count);
+        break;
+    case EVENT_RECEIVECALL:
+        add_receive_call(graph, event, text);
+        break;
+    case EVENT_SIGNAL:
+        add_signal(event, text);
         break;
     case EVENT_BLOCK:
     case EVENT_STARTPROCESS:
@@ -242,10 +283,12 @@ void graph_describe_edge(const struct history_graph *graph, const struct graph_e
                          const struct history_edge *edge, char text[GRAPH_TEXT_SIZE])
 {
     bool passes = edge->kind <= EDGE_INFERRED || edge->kind == EDGE_FILE;
+    char count[COUNTED_SIZE];
 
     text[0] = '\0';
+    show_counted(edge->bytes, "byte", count);
     if (passes)
-        add(text, "%" PRIu32 " bytes, ", edge->bytes);
+        add(text, "%s, ", count);
     add(text, "%s%s", edge_kind_name(edge->kind), edge->doubtful ? ", in doubt" : "");
     add_ends(graph, edge->number, event, text);
     if (passes)
@@ -276,7 +319,10 @@ void graph_describe_wait(const struct history_graph *graph, const struct graph_w
                          char text[GRAPH_TEXT_SIZE])
 {
     text[0] = '\0';
-    add(text, "%s for ", graph_wait_look(wait->kind)->text);
+    add(text, "%s", graph_wait_look(wait->kind)->text);
+    if (wait->kind == WAIT_ANY)
+        add_call(&graph->events[wait->event].record, text);
+    add(text, " for ");
     add_duration(text, wait->end - wait->begin);
     if (wait->goes_on) {
         add(text, ", and goes on");
