@@ -18,7 +18,7 @@ static int repair_trace(const char *trace)
     if (repair.trimmed > 0)
         printf("%s: removed %" PRIu64 " bytes of unfinished packets\n", trace, repair.trimmed);
     if (repair.end_written)
-        printf("%s: added the end record\n", trace);
+        printf("%s: %s the end record\n", trace, repair.end_corrected ? "corrected" : "added");
     if (repair.trimmed == 0 && !repair.end_written)
         printf("%s is complete; nothing was changed\n", trace);
     if (command_flush_output(&problem) < 0)
