@@ -619,8 +619,8 @@ static void try_programs(struct trial_program *programs, size_t count, bool whol
     }
 }
 
-static void check_whole(int result, uint64_t flags, const char *left_out,
-                        const struct problem *problem, struct meter_check *check)
+void checks_of_whole(int result, uint64_t flags, const char *left_out,
+                     const struct problem *problem, struct meter_check *check)
 {
     char text[METER_FLAGS_TEXT_SIZE];
 
@@ -630,7 +630,9 @@ static void check_whole(int result, uint64_t flags, const char *left_out,
     if (result >= 0 && left_out[0] != '\0') {
         judge(check, METER_CHECK_LIMITED, "loaded and attached, but %s; for the flags: %s",
               left_out, text);
-        advise(check, "run dpm as root, or give it this capability, too");
+        advise(check, strstr(left_out, "CAP_NET_ADMIN") != NULL
+                          ? "run dpm as root, or give it this capability, too"
+                          : "change that, if you need what is left out");
     }
     if (result >= 0)
         return;
@@ -651,22 +653,23 @@ static uint64_t check_hooks(const struct probe *probe,
     struct trial_program *programs = NULL;
     char left_out[TRIAL_REASON_SIZE] = "";
     struct meter_check check;
-    uint64_t flags = 0;
+    uint64_t flags = 0, unknown = 0;
 
     int count = trial_programs(allowed, &programs);
     int result = count;
     if (count >= 0 && allowed) {
-        result = trial_whole(METER_ALL_FLAGS, left_out, &problem);
+        result = trial_whole(METER_ALL_FLAGS, &unknown, left_out, &problem);
         try_programs(programs, (size_t)count, result >= 0);
     }
     if (count >= 0)
         flags = checks_of_programs(programs, (size_t)count, tell, context);
     free(programs);
     if (allowed && flags != 0 && flags != METER_ALL_FLAGS)
-        result = trial_whole(flags, left_out, &problem);
+        result = trial_whole(flags, &unknown, left_out, &problem);
+    flags &= ~unknown;
     /* each program may load although the whole meter does not, e.g. for lack of memory */
     if (count < 0 || (allowed && flags != 0)) {
-        check_whole(result, flags, left_out, &problem, &check);
+        checks_of_whole(result, flags, left_out, &problem, &check);
         tell(&check, context);
     }
     return allowed && result >= 0 ? flags : 0;

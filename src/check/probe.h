@@ -93,9 +93,10 @@ void probe_parse_mounts(const char *text, struct probe_mounts *ret_mounts);
 void trial_kernel(struct probe *probe);
 
 /* Loads the meter with these flags, attaches it, opens its iterators, and removes it again. No process is marked, so
- * nothing is recorded. Returns 0 and what the meter would leave out (meter_interface.left_out, or ""), or a negative
- * errno with a line in `problem`. */
-int trial_whole(uint64_t flags, char ret_left_out[TRIAL_REASON_SIZE], struct problem *problem);
+ * nothing is recorded. Returns 0, which of the flags it can never record, and what the meter would leave out
+ * (meter_interface.left_out, or ""), or a negative errno with a line in `problem`. */
+int trial_whole(uint64_t flags, uint64_t *ret_unknown, char ret_left_out[TRIAL_REASON_SIZE],
+                struct problem *problem);
 
 /* A kernel program. */
 struct trial_program {
@@ -130,6 +131,10 @@ void checks_of_machine(const struct probe *probe,
 uint64_t checks_of_programs(const struct trial_program *programs, size_t count,
                             void (*tell)(const struct meter_check *check, void *context),
                             void *context);
+
+/* Judges what trial_whole returned; `flags`: those that work. */
+void checks_of_whole(int result, uint64_t flags, const char *left_out,
+                     const struct problem *problem, struct meter_check *check);
 
 /* Whether these facts permit a trial of the meter. */
 bool checks_allow_trial(const struct probe *probe);

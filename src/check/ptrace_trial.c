@@ -204,6 +204,5 @@ int ptrace_try(struct ptrace_trial *ret_trial, struct problem *problem)
 
 bool ptrace_works(const struct ptrace_trial *trial)
 {
-    return trial->trace == 0 && trial->filter == 0 && trial->information == 0 &&
-           trial->memory == 0 && trial->files == 0;
+    return trial->trace == 0 && trial->filter == 0 && trial->information == 0 && trial->memory == 0;
 }

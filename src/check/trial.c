@@ -16,15 +16,18 @@
 
 #define LOG_SIZE (1u << 20) /* of the verifier's log, which ends with the reason */
 
-int trial_whole(uint64_t flags, char ret_left_out[TRIAL_REASON_SIZE], struct problem *problem)
+int trial_whole(uint64_t flags, uint64_t *ret_unknown, char ret_left_out[TRIAL_REASON_SIZE],
+                struct problem *problem)
 {
     const struct meter_options options = {.flags = flags};
     struct meter_interface *meter;
     int result = meter_open(&options, &meter, problem);
 
     ret_left_out[0] = '\0';
+    *ret_unknown = 0;
     if (result < 0)
         return result;
+    *ret_unknown = meter->unknown_flags;
     if (meter->left_out != NULL)
         snprintf(ret_left_out, TRIAL_REASON_SIZE, "%s", meter->left_out);
     result = programs_try_iterators(meter, problem);

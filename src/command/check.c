@@ -94,6 +94,12 @@ static void append_missing(const struct findings *findings, char text[SUMMARY_SI
     }
 }
 
+/* Whether dpm run takes the kernel meter for all flags. It does without SCHEDULE if the kernel does not count that. */
+static bool runs_kernel_meter(const struct findings *findings)
+{
+    return (METER_ALL_FLAGS & ~findings->flags & ~EVENT_FLAG(EVENT_SCHEDULE)) == 0;
+}
+
 /* "dpm run and dpm acquire work here for ..." */
 static void sum_up(const struct findings *findings, char text[SUMMARY_SIZE])
 {
@@ -113,7 +119,9 @@ static void sum_up(const struct findings *findings, char text[SUMMARY_SIZE])
         snprintf(text, SUMMARY_SIZE,
                  "dpm run and dpm acquire work here for --flags %s, but not for %s%s%s", flags,
                  lost, limited,
-                 findings->ptrace ? "; for these dpm run takes the ptrace meter (slower)" : "");
+                 findings->ptrace && !runs_kernel_meter(findings)
+                     ? "; for these dpm run takes the ptrace meter (slower)"
+                     : "");
     } else {
         snprintf(text, SUMMARY_SIZE, "%s; missing: ",
                  findings->ptrace ? "dpm run works here with the ptrace meter (slower); dpm "
@@ -197,9 +205,9 @@ static int print_json(const struct findings *findings)
 
     failed |= json_object_set_new(object, "ptrace_works", json_boolean(findings->ptrace));
     failed |= json_object_set_new(object, "run_meter",
-                                  works              ? json_string("kernel")
-                                  : findings->ptrace ? json_string("ptrace")
-                                                     : json_null());
+                                  runs_kernel_meter(findings) ? json_string("kernel")
+                                  : findings->ptrace          ? json_string("ptrace")
+                                                              : json_null());
     sum_up(findings, summary);
     failed |= json_object_set_new(object, "summary", json_string(summary));
     failed |= add_flag_names(object, "flags", findings->flags);

@@ -41,12 +41,16 @@ static int write_graph(struct history_graph *graph, const struct graph_options *
     return command_write_file(options->file, write_drawing, &drawing, problem);
 }
 
-static void report_left_out(const struct history_graph *graph, const struct dump_choice *processes)
+static void report_left_out(const struct history_graph *graph, const struct selection *selection)
 {
+    const struct dump_choice *choice = &selection->choice;
+    bool selects =
+        selection_has_times(selection) || choice->processes.count > 0 || choice->paths.count > 0;
     char left[UNIT_SIZE], drawn[COUNTED_SIZE];
 
-    if (!dump_choice_say_unmet(processes) && history_graph_events(graph) == 0)
-        command_say("no event matches --process, --from and --to");
+    if (!dump_choice_say_unmet(choice) && history_graph_events(graph) == 0)
+        command_say(selects ? "no event matches --process, --from and --to"
+                            : "there is no event to draw");
     if (history_graph_left_out(graph) == 0)
         return;
     show_count(history_graph_left_out(graph), left);
@@ -82,7 +86,7 @@ static int graph_traces(const char *const *names, size_t count, struct graph_opt
     if (result == 0)
         result = write_graph(options->picture.graph, options, &problem);
     if (result == 0) {
-        report_left_out(options->picture.graph, &options->selection.choice);
+        report_left_out(options->picture.graph, &options->selection);
         traces_report_state(&traces);
     }
     picture_done(&options->picture);

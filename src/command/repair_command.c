@@ -19,7 +19,7 @@ static int repair_trace(const char *trace)
         printf("%s: removed %" PRIu64 " byte%s of unfinished packets\n", trace, repair.trimmed,
                repair.trimmed == 1 ? "" : "s");
     if (repair.end_written)
-        printf("%s: added the end record\n", trace);
+        printf("%s: %s the end record\n", trace, repair.end_corrected ? "corrected" : "added");
     if (repair.trimmed == 0 && !repair.end_written)
         printf("%s is complete; nothing was changed\n", trace);
     if (command_flush_output(&problem) < 0)

@@ -310,9 +310,9 @@ struct history_graph;
 
 /* Which events to draw. Events without a stream are never drawn: they have no line in the picture. */
 struct graph_choice {
-    /* ns after the first event, by wall clock; earlier events are left out. 0: none. */
+    /* ns after the first record, by wall clock; earlier events are left out. 0: none. */
     int64_t from;
-    int64_t to;  /* ns after the first event; this and later ones are left out; 0: none */
+    int64_t to;  /* ns after the first record; this and later ones are left out; 0: none */
     size_t most; /* limit on events; 0: GRAPH_EVENTS. Events beyond it are counted, not drawn */
     bool (*accepts)(void *context, const struct event *event); /* selects processes; NULL: all */
     void *context;

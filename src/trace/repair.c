@@ -197,6 +197,7 @@ static int mend(struct repair *repair, struct trace_repair *ret_repair, struct p
         return result;
     ret_repair->trimmed = repair->tails[RING_DATA].partial + repair->tails[RING_CONTROL].partial;
     ret_repair->end_written = !repair->state.complete;
+    ret_repair->end_corrected = repair->has_end && !repair->state.complete;
     ret_repair->lost = repair->state.lost;
     ret_repair->skipped = repair->state.skipped;
     return 0;

@@ -189,10 +189,11 @@ void trace_position(const struct source *source, uint64_t *ret_read, uint64_t *r
 /* ---- repairing ---- */
 
 struct trace_repair {
-    uint64_t trimmed; /* bytes of partial packets cut off */
-    bool end_written; /* END was missing or wrong, and has been written */
-    uint64_t lost;    /* records missing in the trace, as far as is known */
-    uint64_t skipped; /* of `lost`: hooks that the kernel skipped (source_state) */
+    uint64_t trimmed;   /* bytes of partial packets cut off */
+    bool end_written;   /* END was missing or wrong, and has been written ... */
+    bool end_corrected; /* ... in place of the wrong one */
+    uint64_t lost;      /* records missing in the trace, as far as is known */
+    uint64_t skipped;   /* of `lost`: hooks that the kernel skipped (source_state) */
 };
 
 /* Closes a truncated trace so that other CTF readers can read it: cuts partial packets off the ends of the files, and

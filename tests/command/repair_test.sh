@@ -96,7 +96,7 @@ copy short
 cut_data short
 lost=$("$dpm" dump --json short 2>&1 | sed -n 's/^dpm: short: \([0-9]*\) records were lost$/\1/p')
 complaint='dpm: short: 25 records were lost'
-repairs "a trace with END whose data were cut later" short 'short: added the end record'
+repairs "a trace with END whose data were cut later" short 'short: corrected the end record'
 check_equal "... whose END counts them as lost" "25 25" \
     "$lost $("$dpm" dump --json --type end short 2> err | jq .lost)"
 

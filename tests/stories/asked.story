@@ -328,6 +328,9 @@ $ dpm stats --json trace
 jq: .processes[] | select(.name == "client") | .requests.unanswered == 3 and near(.requests.unanswered_ns; 900e6)
 $ dpm why --json trace
 jq: .requests | .count == 0 and .unanswered == 3 and .unfinished == 0
+$ dpm why --requests trace
+says: No request had an answer: 3 were asked again or given up.
+never: in progress
 
 == a socket ends later than it was given up: the wait ended when the client went on
 process client launched
@@ -376,6 +379,26 @@ $ dpm why --requests --json trace
 jq: .requests | .count == 2 and .unanswered == 0 and .unfinished == 1
 $ dpm stats --json trace
 jq: .processes[] | select(.name == "client") | .requests.unanswered == 0
+
+== a service that hangs: that no request had an answer is not that there were none
+process client
+process server pid 200
+for N in 1 2 3
+    tcp c$N: client > server
+    client connects c$N
+    server accepts c$N
+    client sends 10 on c$N
+    server receives on c$N
+end
+client waits in poll for 300ms
+ends at 400ms
+$ dpm why --requests trace
+says: No request had an answer: 3 were in progress at the end.
+never: no requests
+$ dpm why --requests --json trace
+jq: .requests | .count == 0 and .unanswered == 0 and .unfinished == 3
+$ dpm why trace
+says: Waits that had not ended, or began before the recording, are not listed.
 
 == a request that was sent before the recording is counted by nobody who cannot know its time
 | client  (asked before)   .- answered, asks -.   .- answered      Time and Answers both count 3

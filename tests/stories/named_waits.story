@@ -70,6 +70,14 @@ at 5s SIGNAL signal=2 receiver=1 senderPid=0
 $ dpm report trace
 says: sleep[100] slept until a signal came (clock_nanosleep: SIGINT from the kernel)
 
+== a real-time signal has no name
+process sleep launched
+sleep sleeps 5s in clock_nanosleep
+sleep ends with signal 34
+at 5s SIGNAL signal=34 receiver=1 senderPid=0
+$ dpm report trace
+says: sleep[100] slept until a signal came (clock_nanosleep: signal 34 from the kernel)
+
 == a signal that is ignored, of a child that ends: one that does not end the sleep
 process parent launched
 parent sleeps 2s in clock_nanosleep

@@ -122,3 +122,22 @@ never: dropped
 $ dpm stats --process server --every 100ms trace
 exits: 2
 says: stats: --every counts all processes: it does not go with --process
+
+== --from: what a thread had waited for a CPU before that time does not count as a wait of the part
+| app   no CPU 3 s, sleeps .... --from ...., computes, sleeps 900 ms, no CPU 2 ms
+process app launched
+app lacks a CPU for 3s
+app sleeps 6s in clock_nanosleep
+app computes 100ms
+app sleeps 900ms in clock_nanosleep late 2ms
+app ends
+$ dpm why --json --from 8s trace
+jq: .spent_on_ns.no_cpu < 4e6 and .spent_on_ns.timer > 890e6 and ([.rows[].time_ns] | add) == .elapsed_ns
+
+== without an event, a picture is empty: options are the reason only if there are some
+process app
+app lacks a CPU for 5ms
+$ dpm graph trace > none.svg
+is: dpm: there is no event to draw
+$ dpm graph --from 1ms trace > none.svg
+is: dpm: no event matches --process, --from and --to

@@ -450,6 +450,9 @@ jq: [.waits[] | select(.ended_by == "server" and .ended_by_pid == 121) | [.machi
     [["web1", "web1"], ["web1", "web2"]]
 $ dpm path --json web1 web2
 jq: [.processes[] | select(.name == "server") | [.pid, .machine]] | sort == [[121, "web1"], [121, "web2"]]
+$ dpm path web1 web2
+like: server\[121\]@web1
+like: client\[120\]@web1 server\[121\]@web2
 $ dpm path --folded - web1 web2
 like: server\[121\]@web1;
 like: server\[121\]@web2;

@@ -151,12 +151,14 @@ static const char read_svg[] =
     "root = tree.parse(sys.argv[1]).getroot()\n"
     "width, height = float(root.get('width')), float(root.get('height'))\n"
     "print('picture|' + root.find(n + 'title').text)\n"
+    "style = root.find(n + 'style').text.split('@media')[0]\n"
     "for e in root.iter():\n"
     "    c = (e.get('class') or '').split()\n"
     "    for k in 'x', 'x1', 'cx':\n"
     "        assert 0 <= float(e.get(k, 0)) <= width, e.attrib\n"
     "    for k in 'y', 'y1', 'cy':\n"
     "        assert 0 <= float(e.get(k, 0)) <= height, e.attrib\n"
+    "    assert c[:1] != ['arc'] or c[1] == 'exact' or '.' + c[1] in style, c\n"
     "    title = e.find(n + 'title')\n"
     "    if c and c[0] in ('event', 'arc', 'wait', 'way') and e.tag != n + 'svg':\n"
     "        name = e.get('id') or ' '.join(c[1:])\n"
@@ -279,7 +281,7 @@ static void a_small_picture(void **state)
 
     (void)state;
     expect_once(text, "picture|Program history: 8 events of 2 processes, from 0.000000000 s to "
-                      "0.008000000 s after the first event\n");
+                      "0.008000000 s after the first record\n");
     assert_int_equal(count_of(text, "column|"), 2);
     expect_once(text, "column|server[101]\n");
     expect_once(text, "column|client[103]\n");
@@ -310,6 +312,16 @@ static void a_small_picture(void **state)
     sample_free(sample);
 }
 
+static void wait_for_any(struct sample *sample, uint32_t stream, uint64_t time, uint16_t call)
+{
+    struct record *record = make(sample, EVENT_RECEIVECALL, stream, time);
+
+    record->any.path = 0;
+    record->any.system_call = call;
+    record->any.only_path = 7;
+    add_with(sample, NULL, 0);
+}
+
 /* A wait in epoll ends with the next event, before the CPU time that was used for it; and with nothing that a stream can
  * record while it sleeps. */
 static void a_wait_for_any(void **state)
@@ -317,22 +329,100 @@ static void a_wait_for_any(void **state)
     struct sample *sample = sample_new(&(struct graph_choice){0});
 
     (void)state;
-    make(sample, EVENT_RECEIVECALL, 1, 10 * MS)->message.path = 0;
-    add_with(sample, NULL, 0);
+    wait_for_any(sample, 1, 10 * MS, 232);
     make(sample, EVENT_BLOCK, 1, 12 * MS)->block.duration = MS; /* not interruptible */
     add_with(sample, NULL, 0);
     add(sample, EVENT_RECEIVE, 1, 50 * MS); /* half of the time is CPU time in this world */
     add(sample, EVENT_SEND, 1, 60 * MS);
     char *text = read_again(sample, GRAPH_SVG);
     expect_once(text,
-                "wait|wait4|waits for any of several (poll, select, epoll) for 20.0 ms, until "
+                "wait|wait4|waits for any message or connection in epoll_wait for 20.0 ms, until "
                 "0.020000000 s\n");
     assert_int_equal(count_of(text, "wait|wait0"), 0);
     free(text);
     sample_free(sample);
 }
 
-/* What waits when the picture ends, unlike what has gone on without a message. A picture can be written twice. */
+/* Records whose bodies are no message. */
+static void a_call_and_a_signal(void **state)
+{
+    struct sample *sample = sample_new(&(struct graph_choice){0});
+
+    (void)state;
+    wait_for_any(sample, 1, 10 * MS, 7);
+    for (unsigned number = 15; number <= 34; number += 34 - 15) {
+        struct record *record = make(sample, EVENT_SIGNAL, 3, 11 * MS);
+        record->signal.number = (uint8_t)number;
+        record->signal.result = 1;
+        record->signal.receiver_pid = 101;
+        add_with(sample, NULL, 0);
+    }
+    char *text = read_again(sample, GRAPH_SVG);
+    expect_once(text, "event|e0|server[101], thread 101|RECEIVECALL at 0.000000000 s in poll\n");
+    expect_once(text, "event|e1|client[103], thread 103|SIGNAL at 0.001000000 s|SIGTERM to "
+                      "process 101\n");
+    expect_once(text, "|SIGNAL at 0.001000000 s|signal 34 to process 101\n");
+    free(text);
+    sample_free(sample);
+}
+
+/* A call that gives up, or fails, and a process that is killed in it: the wait ended before the next thing that the thread
+ * recorded, and before the CPU time and the sleep in between. */
+static void waits_that_end_without_a_message(void **state)
+{
+    struct sample *sample = sample_new(&(struct graph_choice){0});
+
+    (void)state;
+    add(sample, EVENT_RECEIVECALL, 1, 0);
+    make(sample, EVENT_TERMINATION, 1, 40 * MS)->termination.status = 9;
+    add_with(sample, NULL, 0);
+    add(sample, EVENT_RECEIVECALL, 2, 1 * MS);
+    make(sample, EVENT_CREATEPATH, 2, 3 * MS)->message.path = 9;
+    add_with(sample, NULL, 0);
+    make(sample, EVENT_RECEIVE, 2, 11 * MS)->header.flags = RECORD_CALL_IMPLIED;
+    add_with(sample, NULL, 0);
+    add(sample, EVENT_SENDCALL, 3, 2 * MS);
+    for (int id = EVENT_SENDCALL; id >= EVENT_SEND; id--) {
+        make(sample, (enum event_id)id, 3, id == EVENT_SEND ? 10 * MS : 6 * MS)->message.path = 8;
+        add_with(sample, NULL, 0);
+    }
+    add(sample, EVENT_RECEIVECALL, 4, 12 * MS);
+    make(sample, EVENT_BLOCK, 4, 24 * MS)->block.duration = 4 * MS;
+    sample->records[sample->count].block.state = 1;
+    add_with(sample, NULL, 0);
+    char *text = read_again(sample, GRAPH_SVG);
+    assert_int_equal(count_of(text, "wait|"), 6);
+    expect_once(text, "wait|wait0|waits for a message for 20.0 ms, until 0.020000000 s|path 7 ");
+    expect_once(text, "wait|wait0|waits for a message for 5.00 ms, until 0.006000000 s|path 7 ");
+    expect_once(text,
+                "wait|wait1|waits until it can send for 2.00 ms, until 0.004000000 s|path 7 ");
+    expect_once(text,
+                "wait|wait1|waits until it can send for 4.00 ms, until 0.010000000 s|path 8\n");
+    expect_once(text, "wait|wait0|waits for a message for 2.00 ms, until 0.014000000 s|path 7 ");
+    expect_once(text, "wait|wait3|is blocked for 4.00 ms, until 0.024000000 s\n");
+    free(text);
+    sample_free(sample);
+}
+
+/* What sendfile(2) has read began before it waited, though that is recorded while it does. */
+static void a_wait_within_a_longer_call(void **state)
+{
+    struct sample *sample = sample_new(&(struct graph_choice){0});
+
+    (void)state;
+    add(sample, EVENT_STARTPROCESS, 1, 0);
+    add(sample, EVENT_SENDCALL, 1, 4 * MS);
+    add(sample, EVENT_READ, 1, 2 * MS);
+    add(sample, EVENT_SEND, 1, 9 * MS);
+    char *text = read_again(sample, GRAPH_SVG);
+    assert_int_equal(count_of(text, "wait|"), 1);
+    expect_once(text,
+                "wait|wait1|waits until it can send for 5.00 ms, until 0.009000000 s|path 7 ");
+    free(text);
+    sample_free(sample);
+}
+
+/* What waits when the picture ends, unlike a receive that has given up. A picture can be written twice. */
 static void a_wait_that_goes_on(void **state)
 {
     struct sample *sample = sample_new(&(struct graph_choice){0});
@@ -347,8 +437,10 @@ static void a_wait_that_goes_on(void **state)
     add(sample, EVENT_SEND, 3, 40 * MS);
     for (int round = 0; round < 2; round++) {
         char *text = read_again(sample, GRAPH_SVG);
-        assert_int_equal(count_of(text, "wait|"), 3);
+        assert_int_equal(count_of(text, "wait|"), 4);
         expect_once(text, "wait|wait0|waits for a message for 30.0 ms, and goes on|path 7 ");
+        expect_once(text,
+                    "wait|wait0|waits for a message for 10.0 ms, until 0.020000000 s|path 7 ");
         expect_once(text, "wait|wait1|waits until it can send for 28.0 ms, and goes on|path 7 ");
         expect_once(text, "wait|wait3|is blocked for 1.00 ms, until 0.012000000 s\n");
         free(text);
@@ -397,6 +489,44 @@ static void waits_for_a_processor(void **state)
     expect_once(text,
                 "wait|wait5|waits for a processor for 4.00 ms since the latest record of that, "
                 "until 0.008000000 s\n");
+    free(text);
+    sample_free(sample);
+}
+
+static void bear_stream(struct sample *sample, uint32_t number, uint64_t start)
+{
+    struct stream_record stream = {
+        .header = {.id = EVENT_STREAM, .stream = number},
+        .pid = 100 + number,
+        .tid = 100 + number,
+        .process = number,
+        .parent = 3,
+        .start = start,
+    };
+
+    identify(sample, &stream.header);
+}
+
+/* ... and so do those that began before the time of the picture. */
+static void waits_for_a_processor_from_a_time_on(void **state)
+{
+    struct sample *sample = sample_new(&(struct graph_choice){.from = 10 * (int64_t)MS});
+
+    (void)state;
+    bear_stream(sample, 4, 2 * MS);
+    bear_stream(sample, 5, 12 * MS);
+    add(sample, EVENT_SEND, 1, 0);
+    add(sample, EVENT_SEND, 4, 11 * MS);
+    schedule(sample, 4, 12 * MS, 3 * MS);
+    add(sample, EVENT_SEND, 5, 13 * MS);
+    schedule(sample, 5, 15 * MS, 1 * MS);
+    schedule(sample, 4, 16 * MS, 5 * MS);
+    char *text = read_again(sample, GRAPH_SVG);
+    assert_int_equal(count_of(text, "wait|"), 2);
+    expect_once(text, "wait|wait5|waits for a processor for 1.00 ms since the latest record of "
+                      "that, until 0.015000000 s\n");
+    expect_once(text, "wait|wait5|waits for a processor for 2.00 ms since the latest record of "
+                      "that, until 0.016000000 s\n");
     free(text);
     sample_free(sample);
 }
@@ -482,7 +612,7 @@ static void the_legend_is_whole(void **state)
         "key|ordered\n",
         "key|inferred\n",
         "key|creation, connection, end\n",
-        "key|wakeup\n",
+        "key|wakeup, collective\n",
         "key|buffer space made\n",
         "key|answer from outside, elapsed time\n",
         "key|critical path\n",
@@ -490,7 +620,7 @@ static void the_legend_is_whole(void **state)
         "key|waits until it can send\n",
         "key|is stopped by a signal\n",
         "key|is blocked\n",
-        "key|waits for any of several (poll, select, epoll)\n",
+        "key|waits for any message or connection\n",
         "key|waits for a processor\n",
     };
     struct sample *sample = small_sample();
@@ -534,6 +664,7 @@ static void arcs_look_as_in_the_legend(void **state)
     assert_int_equal(arcs, EDGE_KIND_COUNT);
     free(lines);
     free(text);
+    free(read_again(sample, GRAPH_SVG)); /* has a style for each */
     sample_free(sample);
 }
 
@@ -641,6 +772,46 @@ static void what_is_left_out_is_counted(void **state)
     sample_free(sample);
 }
 
+/* What comes after the last event that is drawn makes the picture no longer. */
+static void nothing_after_what_is_left_out(void **state)
+{
+    struct sample *sample = sample_new(&(struct graph_choice){.most = 2});
+
+    (void)state;
+    add(sample, EVENT_SEND, 1, 0);
+    schedule(sample, 1, 1 * MS, 80 * MS);
+    add(sample, EVENT_SEND, 1, 2 * MS);
+    add(sample, EVENT_SEND, 1, 3 * MS);
+    schedule(sample, 1, 60 * MS, 84 * MS);
+    char *text = read_again(sample, GRAPH_SVG);
+    assert_int_equal(count_of(text, "wait|"), 0);
+    expect_once(text, ", from 0.000000000 s to 0.002000000 s after the first record; 1 event left "
+                      "out: too many\n");
+    free(text);
+    sample_free(sample);
+}
+
+static void counts_of_one(void **state)
+{
+    struct sample *sample = sample_new(&(struct graph_choice){0});
+
+    (void)state;
+    make(sample, EVENT_SEND, 3, 0)->message.bytes = 1;
+    add_with(sample, NULL, 0);
+    struct history_edge edge = edge_from(sample, 0, EDGE_EXACT);
+    edge.bytes = 1;
+    make(sample, EVENT_RECEIVE, 1, 1 * MS);
+    add_with(sample, &edge, 1);
+    make(sample, EVENT_LOST, 1, 2 * MS)->lost.count = 1;
+    add_with(sample, NULL, 0);
+    char *text = read_again(sample, GRAPH_SVG);
+    expect_once(text, "|1 byte\n");
+    expect_once(text, "arc|exact|1 byte, exact|");
+    expect_once(text, "|1 record\n");
+    free(text);
+    sample_free(sample);
+}
+
 /* Names that would end a text, or begin something else. */
 static void hostile_names(void **state)
 {
@@ -742,9 +913,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_small_picture),
         cmocka_unit_test(a_wait_for_any),
+        cmocka_unit_test(a_call_and_a_signal),
+        cmocka_unit_test(waits_that_end_without_a_message),
+        cmocka_unit_test(a_wait_within_a_longer_call),
         cmocka_unit_test(a_wait_that_goes_on),
         cmocka_unit_test(a_wait_that_begins_last),
         cmocka_unit_test(waits_for_a_processor),
+        cmocka_unit_test(waits_for_a_processor_from_a_time_on),
         cmocka_unit_test(waits_for_a_processor_in_dot),
         cmocka_unit_test(a_critical_way_with_waits),
         cmocka_unit_test(an_answer_from_outside),
@@ -754,6 +929,8 @@ int main(void)
         cmocka_unit_test(an_empty_picture),
         cmocka_unit_test(windows_and_choices),
         cmocka_unit_test(what_is_left_out_is_counted),
+        cmocka_unit_test(nothing_after_what_is_left_out),
+        cmocka_unit_test(counts_of_one),
         cmocka_unit_test(hostile_names),
         cmocka_unit_test(any_history),
         cmocka_unit_test(dot_takes_it),

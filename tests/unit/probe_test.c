@@ -4,6 +4,7 @@
  * machine, compared with system calls.
  */
 #include "check/probe.h"
+#include "check/ptrace_trial.h"
 #include "seeded.h"
 
 #include <errno.h>
@@ -496,6 +497,47 @@ static void tells_lost_flags(void **state)
     expect("egress", METER_CHECK_LIMITED, "does without", "DPM_DEBUG=1");
 }
 
+/* Only a capability can be given to the meter. */
+static void advises_on_what_is_left_out(void **state)
+{
+    static const char udp[] = "UDP is not metered: its hooks need ";
+    static const struct {
+        const char *need, *advice;
+    } cases[] = {
+        {"CAP_NET_ADMIN", "run dpm as root, or give it this capability, too"},
+        {"BPF trampolines, or Linux 6.16", "change that, if you need what is left out"},
+        {"the cgroup2 hierarchy: No such file or directory",
+         "change that, if you need what is left out"},
+    };
+    struct problem problem = {""};
+    struct meter_check check;
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        char left_out[TRIAL_REASON_SIZE];
+        snprintf(left_out, sizeof(left_out), "%s%s", udp, cases[i].need);
+        checks_of_whole(0, EVENT_FLAG(EVENT_SEND), left_out, &problem, &check);
+        assert_int_equal(check.state, METER_CHECK_LIMITED);
+        assert_string_equal(check.advice, cases[i].advice);
+        assert_non_null(strstr(check.detail, "; for the flags: send"));
+    }
+    checks_of_whole(0, EVENT_FLAG(EVENT_SEND), "", &problem, &check);
+    assert_int_equal(check.state, METER_CHECK_OK);
+    assert_string_equal(check.advice, "");
+}
+
+/* What is only limited is not required. */
+static void ptrace_works_without_descriptors(void **state)
+{
+    struct ptrace_trial trial = {
+        .files = -ENOENT, .descriptors = -ENOSYS, .schedule = -ENODATA, .scope = -ENOENT};
+
+    (void)state;
+    assert_true(ptrace_works(&trial));
+    trial.memory = -EPERM;
+    assert_false(ptrace_works(&trial));
+}
+
 static void finds_the_reason_in_a_log(void **state)
 {
     static const struct {
@@ -585,6 +627,8 @@ int main(void)
         ON_MACHINE(survives_an_empty_machine),
         ON_MACHINE(survives_garbage),
         cmocka_unit_test(tells_lost_flags),
+        cmocka_unit_test(advises_on_what_is_left_out),
+        cmocka_unit_test(ptrace_works_without_descriptors),
         cmocka_unit_test(finds_the_reason_in_a_log),
         cmocka_unit_test(agrees_with_calls),
         cmocka_unit_test(lists_every_program),

@@ -6,8 +6,9 @@
  *         held until then, dropped  | STREAM 1  PATH 5  DISCARDED       | STREAM 1 (its CPU time)  NAME  END
  *
  * Identities that still live at --from are handed out there. Of each thread with records left out, a DISCARDED says so:
- * messages whose other end lies outside count as removed by a selection, not as lost. CPU time is counted from --from.
- * A thread that computes without records across one of the two times has computed all of the time that it can have.
+ * messages whose other end lies outside count as removed by a selection, not as lost. CPU time, and the time that a thread
+ * had to wait for a CPU (SCHEDULE), are counted from --from. A thread that computes without records across one of the two
+ * times has computed all of the time that it can have.
  */
 #include "command/shared/selection.h"
 
@@ -26,6 +27,9 @@ struct selected_stream {
     uint64_t last; /* CPU time of its latest record, as recorded */
     uint64_t time; /* ... and when that was */
     uint64_t base; /* CPU time at --from */
+    /* as its latest SCHEDULE before --from says, or 0 */
+    uint64_t runnable;
+    uint32_t voluntary, involuntary;
 };
 
 /* A STREAM or PATH of before --from. */
@@ -98,6 +102,21 @@ static uint64_t base_of(const struct selected_source *source, const struct selec
     return used > since ? stream->last + (used - since) : stream->last;
 }
 
+static uint64_t since_base(uint64_t sum, uint64_t base)
+{
+    return sum > base ? sum - base : 0;
+}
+
+/* A SCHEDULE has sums since the thread's beginning. */
+static void rebase_schedule(const struct selected_stream *stream, struct record *record)
+{
+    record->schedule.runnable = since_base(record->schedule.runnable, stream->runnable);
+    record->schedule.voluntary =
+        (uint32_t)since_base(record->schedule.voluntary, stream->voluntary);
+    record->schedule.involuntary =
+        (uint32_t)since_base(record->schedule.involuntary, stream->involuntary);
+}
+
 /* A record of a thread between the two times: counts its CPU time from --from. */
 static int rebase(struct selected_source *source, struct record_header *header)
 {
@@ -111,6 +130,8 @@ static int rebase(struct selected_source *source, struct record_header *header)
     stream->last = record_proc_time(header);
     stream->time = header->time;
     set_proc_time(header, proc_time_used(stream->base, stream->last));
+    if (header->id == EVENT_SCHEDULE)
+        rebase_schedule(stream, (struct record *)header);
     return 0;
 }
 
@@ -214,6 +235,11 @@ static int note_before(struct selected_source *source, const struct record_heade
     stream->dropped = true;
     stream->last = record_proc_time(header);
     stream->time = header->time;
+    if (header->id == EVENT_SCHEDULE) {
+        stream->runnable = record->schedule.runnable;
+        stream->voluntary = record->schedule.voluntary;
+        stream->involuntary = record->schedule.involuntary;
+    }
     return 0;
 }
 

@@ -265,13 +265,32 @@ static int print_two_requests(const struct elapsed_requests *requests, FILE *fil
                        : result;
 }
 
+static void print_no_answers(const struct elapsed_requests *requests, FILE *file)
+{
+    uint64_t unanswered = requests->unanswered, unfinished = requests->unfinished;
+    char count[UNIT_SIZE];
+
+    if (unanswered + unfinished == 0) {
+        fputs("The trace has no requests.\n", file);
+        return;
+    }
+    fputs("No request had an answer: ", file);
+    show_count(unanswered, count);
+    if (unanswered > 0)
+        fprintf(file, "%s %s asked again or given up%s", count, unanswered == 1 ? "was" : "were",
+                unfinished > 0 ? ", " : ".\n");
+    show_count(unfinished, count);
+    if (unfinished > 0)
+        fprintf(file, "%s %s in progress at the end.\n", count, unfinished == 1 ? "was" : "were");
+}
+
 static int print_requests(const struct elapsed *elapsed, FILE *file, bool all)
 {
     const struct elapsed_requests *requests = &elapsed->requests;
     struct folding folding;
 
     if (requests->count == 0) {
-        fputs("The trace has no requests.\n", file);
+        print_no_answers(requests, file);
         return 0;
     }
     FILE *into = folding_begin(&folding, file);
@@ -313,6 +332,7 @@ static void print_waits_heading(bool chosen, FILE *file)
         fputs("The trace has neither a command from its start to its end, nor requests with "
               "answers. ",
               file);
+    fputs("Waits that had not ended, or began before the recording, are not listed. ", file);
     fputs("What threads waited for (waits of several threads overlap):\n\n", file);
 }
 

@@ -41,19 +41,19 @@ static void call_text(const struct elapsed_row *row, char text[CALL_TEXT_SIZE])
              object);
 }
 
-/* ": SIGUSR1 from 4242" */
-static void signal_text(const struct elapsed_row *row, char text[SIGNAL_TEXT_SIZE])
+/* ": SIGUSR1 from process 4242" */
+static void add_signal(const struct elapsed_row *row, char text[SIGNAL_TEXT_SIZE])
 {
-    const char *name = row->signal == 0 ? NULL : sigabbrev_np((int)row->signal);
+    char name[UNIT_SIZE];
 
+    signal_text(row->signal, name);
     if (row->signal == 0)
         text[0] = '\0';
     else if (row->sender == 0 || row->sender == SENDER_UNKNOWN)
-        snprintf(text, SIGNAL_TEXT_SIZE, ": SIG%s%s", name == NULL ? "" : name,
+        snprintf(text, SIGNAL_TEXT_SIZE, ": %s%s", name,
                  row->sender == 0 ? " from the kernel" : "");
     else
-        snprintf(text, SIGNAL_TEXT_SIZE, ": SIG%s from process %" PRIu32, name == NULL ? "" : name,
-                 row->sender);
+        snprintf(text, SIGNAL_TEXT_SIZE, ": %s from process %" PRIu32, name, row->sender);
 }
 
 static void connection_text(const struct elapsed_row *row, char text[ELAPSED_TEXT_SIZE])
@@ -78,7 +78,7 @@ void elapsed_what(const struct elapsed_row *row, char text[ELAPSED_TEXT_SIZE])
         connection_text(row, text);
     } else if (row->call != NO_SYSTEM_CALL) {
         call_text(row, call);
-        signal_text(row, signal);
+        add_signal(row, signal);
         snprintf(text, ELAPSED_TEXT_SIZE, "%s%s%s%s", call, procedure[0] == '\0' ? "" : " ",
                  procedure, signal);
     } else {

@@ -87,10 +87,11 @@ static int64_t find_line(struct history_graph *graph, uint32_t origin, uint32_t 
     return index;
 }
 
-static int add_wait(struct history_graph *graph, enum wait_kind kind, int64_t begin, int64_t end)
+/* A wait that the latest event ends. `named_by`: the event that says what it was for. */
+static int add_wait(struct history_graph *graph, enum wait_kind kind, size_t named_by,
+                    int64_t begin, int64_t end)
 {
-    size_t index = graph->event_count - 1;
-    struct graph_event *event = &graph->events[index];
+    struct graph_event *event = &graph->events[graph->event_count - 1];
 
     if (begin >= end)
         return 0;
@@ -99,7 +100,7 @@ static int add_wait(struct history_graph *graph, enum wait_kind kind, int64_t be
         return -ENOMEM;
     event->wait = graph->wait_count;
     graph->waits[graph->wait_count++] =
-        (struct graph_wait){kind, event->line, index, false, begin, end};
+        (struct graph_wait){kind, event->line, named_by, false, begin, end};
     return 0;
 }
 
@@ -107,14 +108,14 @@ static int add_wait(struct history_graph *graph, enum wait_kind kind, int64_t be
 static int end_call(struct history_graph *graph, enum wait_kind kind, int64_t end)
 {
     const struct graph_event *event = &graph->events[graph->event_count - 1];
-    size_t *call = &graph->lines[event->line].call[kind];
+    size_t *call = &graph->lines[event->line].call[kind], call_index = *call;
     const struct graph_event *begin = *call == GRAPH_NONE ? NULL : &graph->events[*call];
 
     if (begin == NULL ||
         (kind != WAIT_STOPPED && begin->record.message.path != event->record.message.path))
         return 0;
     *call = GRAPH_NONE;
-    return add_wait(graph, kind, begin->time, end);
+    return add_wait(graph, kind, call_index, begin->time, end);
 }
 
 /* What a stream can record while it sleeps: that it was stopped, continued, or waited for a lock in the kernel. */
@@ -133,20 +134,69 @@ static bool is_within_wait(const struct record *record)
     }
 }
 
-/* A wait for any of several paths ends before the latest event of its line, and before the CPU time used for that. */
-static int end_wait_for_any(struct history_graph *graph)
+/* What a stream can record in a call that receives or sends, before its wait there ends: it also meets paths, and wakes
+ * other streams. */
+static bool is_within_call(const struct graph_event *event)
+{
+    switch (event->record.header.id) {
+    case EVENT_CREATEPATH:
+    case EVENT_CONNECT:
+    case EVENT_ACCEPT:
+    case EVENT_WAKEUP:
+    case EVENT_SIGNAL:
+        return event->edge_count == 0;
+    default:
+        return is_within_wait(&event->record);
+    }
+}
+
+/* Whether the wait that began with a call goes on at the event, or ends by it. */
+static bool belongs_to_wait(enum wait_kind kind, const struct graph_event *begin,
+                            const struct graph_event *event)
+{
+    const struct record *record = &event->record;
+    bool same_path = record->message.path == begin->record.message.path;
+
+    if (event->time < begin->time) /* of the same call, which waited later: what sendfile(2) read */
+        return true;
+    switch (record->header.id) {
+    case EVENT_RECEIVE:
+        return kind == WAIT_RECEIVE && same_path && !(record->header.flags & RECORD_CALL_IMPLIED);
+    case EVENT_SEND:
+    case EVENT_SENDCALL:
+        return kind == WAIT_SEND && same_path;
+    default:
+        return kind == WAIT_ANY ? is_within_wait(record) : is_within_call(event);
+    }
+}
+
+/* A wait that ends without a record of its own: for any of several paths, or in a call that gives up, fails, or is the
+ * thread's last. It was over before the latest event of its line, and before the CPU time used for that, or its sleep. */
+static int end_unseen(struct history_graph *graph, enum wait_kind kind)
 {
     const struct graph_event *event = &graph->events[graph->event_count - 1];
-    size_t *call = &graph->lines[event->line].call[WAIT_ANY];
+    size_t *call = &graph->lines[event->line].call[kind], call_index = *call;
+    const struct graph_event *begin = *call == GRAPH_NONE ? NULL : &graph->events[*call];
 
-    if (*call == GRAPH_NONE || is_within_wait(&event->record))
+    if (begin == NULL || belongs_to_wait(kind, begin, event))
         return 0;
-    const struct graph_event *begin = &graph->events[*call];
     *call = GRAPH_NONE;
     uint64_t cpu = event->proc_time - begin->proc_time;
     if (cpu > (uint64_t)INT64_MAX / 4)
         cpu = 0;
-    return add_wait(graph, WAIT_ANY, begin->time, event->time - (int64_t)cpu);
+    int64_t end = event->time - (int64_t)cpu;
+    if (event->record.header.id == EVENT_BLOCK)
+        end -= (int64_t)event->record.block.duration;
+    return add_wait(graph, kind, call_index, begin->time, end);
+}
+
+static int end_waits_unseen(struct history_graph *graph)
+{
+    int result = end_unseen(graph, WAIT_ANY);
+
+    if (result == 0)
+        result = end_unseen(graph, WAIT_RECEIVE);
+    return result < 0 ? result : end_unseen(graph, WAIT_SEND);
 }
 
 /* `end`: time of the event's record, which can be later than event->time. */
@@ -175,7 +225,7 @@ static int find_waits(struct history_graph *graph, int64_t end)
     case EVENT_STARTPROCESS:
         return end_call(graph, WAIT_STOPPED, event->time);
     case EVENT_BLOCK:
-        return add_wait(graph, WAIT_BLOCKED, end - (int64_t)record->block.duration, end);
+        return add_wait(graph, WAIT_BLOCKED, index, end - (int64_t)record->block.duration, end);
     default:
         return 0;
     }
@@ -184,7 +234,7 @@ static int find_waits(struct history_graph *graph, int64_t end)
 /* Times farther away are damaged; within these limits their difference cannot overflow. */
 #define MOST_TIME (1LL << 61)
 
-/* Wall-clock time in ns after the first event. */
+/* Wall-clock time in ns after the first record. */
 static int64_t wall_time(const struct history_graph *graph, const struct history_event *event,
                          uint64_t time)
 {
@@ -207,13 +257,15 @@ static bool is_wanted(const struct history_graph *graph, const struct event *eve
     return is_drawn(event->header) && is_chosen(graph, event, time);
 }
 
-/* Whether a stream began when it was metered already, so that its sums began at 0. */
-static bool is_new(const struct history_graph *graph, const struct event *event)
+/* Whether a stream began when it was metered already, and in the time of the picture, so that its sums began at 0. */
+static bool is_new(const struct history_graph *graph, const struct history_event *event)
 {
     const struct stream_record *stream =
-        identities_stream(graph->identities, event->origin, event->header->stream);
+        identities_stream(graph->identities, event->event.origin, event->event.header->stream);
 
-    return stream != NULL && stream->parent != 0;
+    return stream != NULL && stream->parent != 0 &&
+           (graph->choice.from == 0 ||
+            wall_time(graph, event, stream->start) >= graph->choice.from);
 }
 
 /* SCHEDULE is no event of its stream. It says how long the stream has waited for a CPU since the latest SCHEDULE: the
@@ -228,7 +280,7 @@ static int add_schedule(struct history_graph *graph, const struct history_event 
     if (index < 0 || !is_chosen(graph, &event->event, time))
         return 0;
     struct graph_line *line = &graph->lines[index];
-    bool known = line->knows_runnable || is_new(graph, &event->event);
+    bool known = line->knows_runnable || is_new(graph, event);
     uint64_t waited = record->schedule.runnable - line->runnable;
     line->runnable = record->schedule.runnable;
     line->knows_runnable = true;
@@ -255,8 +307,8 @@ int history_graph_add(struct history_graph *graph, const struct history_event *e
     }
     int64_t time = wall_time(graph, event, event->when);
     int result = 0;
-    if (header->id == EVENT_SCHEDULE)
-        return add_schedule(graph, event, time);
+    if (header->id == EVENT_SCHEDULE) /* with the first event that is left out, the picture ends */
+        return graph->left_out > 0 ? 0 : add_schedule(graph, event, time);
     if (!is_wanted(graph, &event->event, time))
         return 0;
     if (graph->event_count >= graph->choice.most) {
@@ -290,7 +342,7 @@ int history_graph_add(struct history_graph *graph, const struct history_event *e
     graph->edge_count += event->edge_count;
     graph->lines[line].last = graph->event_count++;
     graph->lines[line].waited = 0;
-    result = end_wait_for_any(graph);
+    result = end_waits_unseen(graph);
     return result < 0 ? result : find_waits(graph, wall_time(graph, event, header->time));
 }
 

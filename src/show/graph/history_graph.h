@@ -29,7 +29,7 @@ enum wait_kind {
     WAIT_SEND,
     WAIT_STOPPED,
     WAIT_BLOCKED,
-    WAIT_ANY, /* in poll, select or epoll */
+    WAIT_ANY, /* in poll, epoll, accept ...: a RECEIVECALL without a path */
     WAIT_CPU,
     WAIT_KIND_COUNT
 };
@@ -50,7 +50,7 @@ struct graph_line {
 struct graph_wait {
     enum wait_kind kind;
     size_t line;
-    size_t event;  /* that ended it, or began it if it goes on; GRAPH_NONE: none did (WAIT_CPU) */
+    size_t event;  /* that began it; WAIT_BLOCKED: that ended it; GRAPH_NONE: none did (WAIT_CPU) */
     bool goes_on;  /* at the end of the picture */
     int64_t begin; /* as graph_event.time */
     int64_t end;
@@ -58,7 +58,7 @@ struct graph_wait {
 
 struct graph_event {
     uint64_t number;
-    int64_t time; /* ns after the first event */
+    int64_t time; /* ns after the first record */
     uint64_t proc_time;
     size_t line;
     size_t previous; /* previous event of its line, or GRAPH_NONE */
@@ -77,7 +77,7 @@ struct history_graph {
     struct graph_choice choice;
     const struct identities *identities;
     bool begun;
-    int64_t first; /* wall clock of the first event */
+    int64_t first; /* wall clock of the first record */
     uint64_t left_out;
     bool machines; /* several origins: machines are named */
     struct intern column_keys;

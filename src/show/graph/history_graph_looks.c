@@ -15,7 +15,7 @@ const struct arc_look *graph_arc_look(enum arc_kind kind)
         [ARC_INFERRED] = {"inferred", "style=dotted, color=\"" BLUE "\"", "inferred"},
         [ARC_CREATION] = {"creation", "style=solid, color=\"" GREEN "\"",
                           "creation, connection, end"},
-        [ARC_WAKEUP] = {"wakeup", "style=dotted, color=\"" GREEN "\"", "wakeup"},
+        [ARC_WAKEUP] = {"wakeup", "style=dotted, color=\"" GREEN "\"", "wakeup, collective"},
         [ARC_FILE] = {"file", "style=dashed, color=\"" BROWN "\"", "file, inferred"},
         [ARC_ROOM] = {"room", "style=dashed, color=\"" GREEN "\"", "buffer space made"},
         [ARC_ANSWER] = {"answer", "style=solid, color=\"#8a3d9c\"",
@@ -47,7 +47,7 @@ const struct wait_look *graph_wait_look(enum wait_kind kind)
         [WAIT_SEND] = {"#9db9e0", "#3f669c", "waits until it can send"},
         [WAIT_STOPPED] = {"#c9c9c9", "#5a5f66", "is stopped by a signal"},
         [WAIT_BLOCKED] = {"#d9c2e3", "#7a5590", "is blocked"},
-        [WAIT_ANY] = {"#f0d08a", "#8a6d1f", "waits for any of several (poll, select, epoll)"},
+        [WAIT_ANY] = {"#f0d08a", "#8a6d1f", "waits for any message or connection"},
         [WAIT_CPU] = {"#e08a8a", "#8f3d3d", "waits for a processor"},
     };
 

@@ -108,9 +108,10 @@ static const char style[] =
     ".key path{fill:none;stroke-width:1.3}"
     ".arc{fill:none;stroke:#1f4e8c;stroke-width:1.3;marker-end:url(#head)}"
     ".line{stroke:#1f4e8c}"
-    ".ordered,.room,.file{stroke-dasharray:7 4}.inferred,.wakeup{stroke-dasharray:1.5 4}"
+    ".ordered,.room,.file{stroke-dasharray:7 4}"
+    ".inferred,.wakeup,.collective{stroke-dasharray:1.5 4}"
     ".arc.answer,.line.answer{stroke:#8a3d9c}.file{stroke:#9a6b1f}"
-    ".creation,.termination,.room,.connection,.end,.wakeup{stroke:#5b7f2b}"
+    ".creation,.termination,.room,.connection,.end,.wakeup,.collective{stroke:#5b7f2b}"
     ".life.critical,.arc.critical,.line.critical{stroke:#d3182b;stroke-width:3}"
     ".event.critical circle{stroke:#d3182b;stroke-width:2}"
     ".wait{fill-opacity:0.55}";
@@ -120,7 +121,7 @@ static const char dark_style[] =
     ".life{stroke:#8a93a0}.event circle{fill:#7fb0ea;stroke:#15181c}"
     ".event.receive circle{fill:#f0935c}.event.other circle{fill:#a0a8b3}"
     ".arc{stroke:#7fb0ea}.line{stroke:#7fb0ea}"
-    ".creation,.termination,.room,.connection,.end,.wakeup{stroke:#a3cc6a}"
+    ".creation,.termination,.room,.connection,.end,.wakeup,.collective{stroke:#a3cc6a}"
     ".arc.answer,.line.answer{stroke:#cf8fe0}.file{stroke:#e0b35f}"
     ".life.critical,.arc.critical,.line.critical{stroke:#ff6b7d}.event.critical "
     "circle{stroke:#ff6b7d}";

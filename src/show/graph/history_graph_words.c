@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* history_graph_words.c: the texts in the picture of a program history. See history_graph.h. */
 #include "show/graph/history_graph.h"
+#include "show/text/system_call.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -15,14 +16,6 @@ __attribute__((format(printf, 2, 3))) static void add(char text[GRAPH_TEXT_SIZE]
     va_start(list, format);
     vsnprintf(text + length, GRAPH_TEXT_SIZE - length, format, list);
     va_end(list);
-}
-
-static void add_counted(char text[GRAPH_TEXT_SIZE], uint64_t count, const char *word)
-{
-    char counted[COUNTED_SIZE];
-
-    show_counted(count, word, counted);
-    add(text, "%s", counted);
 }
 
 const char *graph_rest_name(enum history_rest rest)
@@ -66,7 +59,7 @@ void graph_title(const struct history_graph *graph, char text[GRAPH_TEXT_SIZE])
         add_time(text, begin);
         add(text, " to ");
         add_time(text, end);
-        add(text, " after the first event");
+        add(text, " after the first record");
     }
     show_counted(graph->left_out, "event", count);
     if (graph->left_out > 0)
@@ -139,19 +132,46 @@ static void add_message(const struct history_graph *graph, const struct graph_ev
                         char text[GRAPH_TEXT_SIZE])
 {
     const struct record *record = &event->record;
+    char count[COUNTED_SIZE];
 
     add_path(graph, graph->lines[event->line].origin, record->message.path, text);
-    if (record->header.id <= EVENT_MESSAGEQUEUED) {
-        add(text, "\n");
-        add_counted(text, record->message.bytes, "byte");
-    }
+    show_counted(record->message.bytes, "byte", count);
+    if (record->header.id <= EVENT_MESSAGEQUEUED)
+        add(text, "\n%s", count);
     if (record->header.flags & RECORD_END_OF_FILE)
         add(text, ", end of file");
-    if (event->rest_bytes > 0 && event->rest != REST_NONE) {
-        add(text, "\n");
-        add_counted(text, event->rest_bytes, "byte");
-        add(text, " %s", graph_rest_name(event->rest));
-    }
+    show_counted(event->rest_bytes, "byte", count);
+    if (event->rest_bytes > 0 && event->rest != REST_NONE)
+        add(text, "\n%s %s", count, graph_rest_name(event->rest));
+}
+
+/* A RECEIVECALL without a path: " in epoll_wait". */
+static void add_call(const struct record *record, char text[GRAPH_TEXT_SIZE])
+{
+    char call[UNIT_SIZE];
+
+    if (any_call(record) == NO_SYSTEM_CALL)
+        return;
+    system_call_text(any_call(record), call);
+    add(text, " in %s", call);
+}
+
+static void add_receive_call(const struct history_graph *graph, const struct graph_event *event,
+                             char text[GRAPH_TEXT_SIZE])
+{
+    if (event->record.message.path != 0)
+        add_message(graph, event, text);
+    else
+        add_call(&event->record, text);
+}
+
+static void add_signal(const struct graph_event *event, char text[GRAPH_TEXT_SIZE])
+{
+    const struct record *record = &event->record;
+    char name[UNIT_SIZE];
+
+    signal_text(record->signal.number, name);
+    add(text, "\n%s to process %" PRIu32, name, record->signal.receiver_pid);
 }
 
 /* Appends the name of another stream on the event's machine. */
@@ -205,6 +225,7 @@ void graph_describe_event(const struct history_graph *graph, const struct graph_
                           char text[GRAPH_TEXT_SIZE])
 {
     const struct graph_line *line = &graph->lines[event->line];
+    char count[COUNTED_SIZE];
 
     graph_column_name(graph, &graph->columns[line->column], text);
     add(text, ", ");
@@ -223,8 +244,14 @@ void graph_describe_event(const struct history_graph *graph, const struct graph_
         break;
     case EVENT_LOST:
     case EVENT_DISCARDED:
-        add(text, "\n");
-        add_counted(text, event->record.lost.count, "record");
+        show_counted(event->record.lost.count, "record", count);
+        add(text, "\n%s", count);
+        break;
+    case EVENT_RECEIVECALL:
+        add_receive_call(graph, event, text);
+        break;
+    case EVENT_SIGNAL:
+        add_signal(event, text);
         break;
     case EVENT_BLOCK:
     case EVENT_STARTPROCESS:
@@ -256,12 +283,12 @@ void graph_describe_edge(const struct history_graph *graph, const struct graph_e
                          const struct history_edge *edge, char text[GRAPH_TEXT_SIZE])
 {
     bool passes = edge->kind <= EDGE_INFERRED || edge->kind == EDGE_FILE;
+    char count[COUNTED_SIZE];
 
     text[0] = '\0';
-    if (passes) {
-        add_counted(text, edge->bytes, "byte");
-        add(text, ", ");
-    }
+    show_counted(edge->bytes, "byte", count);
+    if (passes)
+        add(text, "%s, ", count);
     add(text, "%s%s", edge_kind_name(edge->kind), edge->doubtful ? ", in doubt" : "");
     add_ends(graph, edge->number, event, text);
     if (passes)
@@ -293,6 +320,8 @@ void graph_describe_wait(const struct history_graph *graph, const struct graph_w
 {
     text[0] = '\0';
     add(text, "%s", graph_wait_look(wait->kind)->text);
+    if (wait->kind == WAIT_ANY)
+        add_call(&graph->events[wait->event].record, text);
     if (wait->begin < wait->end) {
         add(text, " for ");
         add_duration(text, wait->end - wait->begin);

@@ -6,9 +6,9 @@
 #include "show/show.h"
 #include "show/text/table.h"
 
-/* "gzip[123]" */
+/* "gzip[123]"; with several machines "gzip[123]@web1" */
 void critical_process_text(const struct critical_path *path, uint32_t process,
-                           char text[PROCESS_NAME_SIZE]);
+                           char text[PLACED_PROCESS_SIZE]);
 
 #define CRITICAL_PROCEDURE_TEXT (PROCEDURE_NAME_SIZE + MODULE_NAME_SIZE)
 

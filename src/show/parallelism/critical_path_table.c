@@ -13,11 +13,17 @@
 #include <string.h>
 
 void critical_process_text(const struct critical_path *path, uint32_t process,
-                           char text[PROCESS_NAME_SIZE])
+                           char text[PLACED_PROCESS_SIZE])
 {
     const struct parallelism_process *is = &path->parallelism->processes[process];
+    char machine[MACHINE_NAME_SIZE + 1];
 
     show_process_of(is->name, is->pid, is->command, is->named_alike, text);
+    if (path->parallelism->machines <= 1)
+        return;
+    show_text(is->machine_name, MACHINE_NAME_SIZE, machine);
+    size_t length = strlen(text);
+    snprintf(text + length, PLACED_PROCESS_SIZE - length, "@%s", machine);
 }
 
 #define FEW_ROWS 100
@@ -127,7 +133,7 @@ static const char *arc_name(const struct critical_arcs *arc)
 static int add_arc_row(struct table *table, const struct critical_path *path,
                        const struct critical_arcs *arc)
 {
-    char from[PROCESS_NAME_SIZE], to[PROCESS_NAME_SIZE];
+    char from[PLACED_PROCESS_SIZE], to[PLACED_PROCESS_SIZE];
     char cells[4][UNIT_SIZE];
 
     critical_process_text(path, arc->from, from);
@@ -406,19 +412,13 @@ int show_critical_path(const struct critical_path *path, const struct elapsed *e
 
 /* ---- folded stacks ---- */
 
-/* With its machine, if there are several: one process is one frame. */
+/* One process is one frame. */
 static void print_process_frame(const struct critical_path *path, uint32_t process, FILE *file)
 {
-    const struct parallelism_process *is = &path->parallelism->processes[process];
-    char text[PROCESS_NAME_SIZE], machine[MACHINE_NAME_SIZE + 1];
+    char text[PLACED_PROCESS_SIZE];
 
     critical_process_text(path, process, text);
     show_frame(text, file);
-    if (path->parallelism->machines <= 1)
-        return;
-    show_text(is->machine_name, MACHINE_NAME_SIZE, machine);
-    fputc('@', file);
-    show_frame(machine, file);
 }
 
 static void print_folded(const struct critical_path *path, FILE *file)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* system_call.c: names of system calls, by their numbers on x86-64, and of what they wait for. */
+/* system_call.c: names of system calls, by their numbers on x86-64, of what they wait for, and of signals. */
 #include "show/text/system_call.h"
 
 #include <inttypes.h>
@@ -57,4 +57,14 @@ void object_text(enum wait_object kind, const char *name, char text[OBJECT_TEXT_
                  shown[0] != '\0'      ? shown
                  : kinds[kind] != NULL ? kinds[kind]
                                        : "");
+}
+
+void signal_text(unsigned number, char text[UNIT_SIZE])
+{
+    const char *name = sigabbrev_np((int)number);
+
+    if (name != NULL)
+        snprintf(text, UNIT_SIZE, "SIG%s", name);
+    else
+        snprintf(text, UNIT_SIZE, "signal %u", number);
 }
