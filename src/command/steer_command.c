@@ -244,8 +244,10 @@ static int take_slice(struct steering *steering, struct problem *problem)
     count_slice(steering, snapshot);
     say_silent(steering, snapshot);
     steer_slice_make(snapshot, &steering->members, &slice);
-    if (steering->session == NULL)
+    if (steering->session == NULL) {
         add_machine(steering, &slice);
+        steer_slice_add_memory(steering->policy, &steering->members, &slice);
+    }
     int result = steer_members_find(&steering->members, steering->policy, problem);
     if (result == 0 && steering->members.ended != 0)
         result = problem_set(problem, -ESRCH, "group %s: its process has ended",

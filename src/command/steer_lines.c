@@ -55,6 +55,8 @@ static void print_json(const struct steer_policy *policy, const struct words *wo
     json_object_set_new(line, "to", acts ? json_string(words->to) : json_null());
     json_object_set_new(line, "predicted_gain", number(acts ? decision->predicted : NAN));
     json_object_set_new(line, "rough", json_boolean(decision->is_rough));
+    json_object_set_new(line, "rule",
+                        decision->rule == NULL ? json_null() : json_integer(decision->rule->line));
     json_object_set_new(line, "measured_gain", number(judged ? decision->measured : NAN));
     json_dumpf(line, file, JSON_COMPACT);
     fputc('\n', file);
@@ -104,7 +106,10 @@ static void print_text(const struct steer_policy *policy, const struct words *wo
     fprintf(file, ": %s: %s -> %s", words->act,
             decision->outcome == DECISION_UNDONE ? words->to : words->from,
             decision->outcome == DECISION_UNDONE ? words->from : words->to);
-    if (decision->outcome == DECISION_TRIES || decision->outcome == DECISION_WOULD)
+    bool begins = decision->outcome == DECISION_TRIES || decision->outcome == DECISION_WOULD;
+    if (begins && decision->rule != NULL)
+        fprintf(file, ", by the rule in line %u", decision->rule->line);
+    else if (begins)
         fprintf(file, ", predicted %s%+.0f%%", decision->is_rough ? "perhaps " : "",
                 100 * decision->predicted);
     fputc('\n', file);

@@ -179,6 +179,34 @@ wait $steer
 check_equal "... ends in order" 0 $?
 check_equal "... and does nothing" "" "$(cat workers)"
 
+# ---- rules ----
+
+cat > steered-memory.py << 'END'
+import time
+taken = bytearray(100 << 20)
+for page in range(0, len(taken), 4096):
+    taken[page] = 1
+time.sleep(600)
+END
+: > workers
+sed 's/^settle.*/settle 0s/' policy > rules
+cat >> rules << 'END'
+group memory is name steered-memory.py
+when memory of memory above 100M set workers of app to 3 always
+END
+/usr/bin/python3 steered-memory.py &
+memory=$!
+"$dpm" steer --json rules > decisions 2> err &
+steer=$!
+check "a rule acts by memory" wait_for 120 stands_at 3
+check "... and says so" jq -se '.[0] | .decision == "try" and .rule == 9 and .predicted_gain == null and
+    (.reason | test("^memory of memory above 100M: 1[0-9][0-9] MiB$"))' decisions
+kill $steer $memory
+wait $steer
+check_equal "... and is taken back at the end" "app 3,app 1" "$(paste -sd , workers)"
+sed 's/memory of memory above.*/queue of app above 1 set cpus of app to 1/' rules > wrong
+refused "a rule for an act that no line has" 1 "wrong:9: 'cpus': give weight, workers or shares of GROUP ... to" wrong
+
 # ---- what is stored, and several machines ----
 
 : > workers
