@@ -137,7 +137,7 @@ void steer_print_loop(const struct steer_policy *policy, const struct steer_tall
                       FILE *file)
 {
     char machines[COUNTED_SIZE], records[COUNTED_SIZE], lost[UNIT_SIZE], slices[COUNTED_SIZE],
-        length[UNIT_SIZE], acts[COUNTED_SIZE], cost[UNIT_SIZE], rested[UNIT_SIZE];
+        length[UNIT_SIZE], acts[COUNTED_SIZE], cost[UNIT_SIZE], rested[UNIT_SIZE], goal[UNIT_SIZE];
     char meters[192];
 
     show_counted(tally->machines, "machine", machines);
@@ -160,8 +160,10 @@ void steer_print_loop(const struct steer_policy *policy, const struct steer_tall
     show_duration(tally->rested, rested);
     if (tally->rested > 0)
         fprintf(file, "The meter rested for %s.\n", rested);
-    fprintf(file, "The loop itself took %s%% of a CPU. Its goal: %s of %s.\n", cost,
-            steer_measure_name(policy->measure), policy->groups[policy->goal].name);
+    value_text(policy, tally->goal, goal);
+    fprintf(file,
+            "Its goal: %s of %s, %s in the latest snapshot. The loop itself took %s%% of a CPU.\n",
+            steer_measure_name(policy->measure), policy->groups[policy->goal].name, goal, cost);
 }
 
 /* ---- records ---- */
