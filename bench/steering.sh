@@ -18,7 +18,7 @@ runs=${RUNS:-10}
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 trap 'exit 1' HUP INT TERM
-[ $# -gt 0 ] || set -- workers web pipeline neighbours salesman idle
+[ $# -gt 0 ] || set -- workers web pipeline neighbours salesman servers idle
 export DPM="$build/dpm" DECISIONS="$scratch/decisions" COST="$scratch/cost"
 
 # median COLUMN; at COLUMN RANK: of the rows

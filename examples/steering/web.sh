@@ -8,53 +8,12 @@ packages='nginx wrk python3'
 port=18190
 
 start() {
-    for name in one two; do
-        cat > "$scratch/backend-$name" << 'PAGE'
-import os, socket, sys, threading, time
-
-listener = socket.create_server(("127.0.0.1", int(sys.argv[1])), backlog=128)
-
-
-def answer():
-    while True:
-        connection = listener.accept()[0]
-        if connection.recv(65536):
-            time.sleep(0.05 if os.path.exists(sys.argv[2]) else 0.01)
-            connection.sendall(b"HTTP/1.0 200 OK\r\nContent-Length: 5\r\n\r\ndone\n")
-        connection.close()
-
-
-threads = [threading.Thread(target=answer) for _ in range(4)]
-for thread in threads:
-    thread.start()
-PAGE
-    done
-    serve /usr/bin/python3 "$scratch/backend-one" $((port + 1)) "$scratch/slow-one"
-    serve /usr/bin/python3 "$scratch/backend-two" $((port + 2)) "$scratch/slow-two"
-    cat > "$scratch/nginx.conf" << END
-daemon off;
-worker_processes 1;
-pid $scratch/nginx.pid;
-error_log $scratch/error.log;
-events {}
-http {
-    access_log off;
-    upstream back {
-        include $scratch/upstream;
-    }
-    server {
-        listen 127.0.0.1:$port;
-        location / { proxy_pass http://back; }
-    }
-}
-END
+    back_end one $((port + 1)) 10
+    back_end two $((port + 2)) 10
     share=50
     [ "$setting" != best ] || share=83
     "$folder/nginx-shares" "$scratch" $((port + 1)) $((port + 2)) $share $((100 - share))
-    ready $((port + 1))
-    ready $((port + 2))
-    serve nginx -c "$scratch/nginx.conf"
-    ready $port
+    serve_site
 }
 
 policy() {

@@ -42,8 +42,10 @@ const char *process_stat_field(const char *stat, unsigned field);
 
 enum process_stat {
     PROCESS_PARENT = 4,
-    PROCESS_FLAGS = 9,  /* PF_... of the kernel */
-    PROCESS_START = 22, /* ticks (sysconf(_SC_CLK_TCK)) since boot: with the pid, unique */
+    PROCESS_FLAGS = 9, /* PF_... of the kernel */
+    PROCESS_MAJOR_FAULTS = 12,
+    PROCESS_START = 22,    /* ticks (sysconf(_SC_CLK_TCK)) since boot: with the pid, unique */
+    PROCESS_RESIDENT = 24, /* pages */
     /* addresses; 0: exec has not mapped the program yet, or there is none; 1: not for us to see */
     PROCESS_CODE = 26,
     PROCESS_STACK = 28,

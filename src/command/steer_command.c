@@ -14,6 +14,7 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <math.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +29,8 @@ struct steering {
     const char *session; /* of several machines, or a folder of traces; NULL: this machine */
     struct live_operand operand;
     uint64_t duration; /* ns; 0: until a signal */
+    uint64_t every;    /* ns between two pictures of the loop; 0: only at the end ... */
+    uint64_t drawn;    /* ... CLOCK_MONOTONIC: the latest one */
     const char *trace; /* that gets what was metered, and the decisions; NULL: none ... */
     uint64_t max_size; /* ... bytes, at most */
     struct trace_writer *decisions; /* with a session: that trace, of decisions alone */
@@ -207,6 +210,7 @@ static int add_slice(struct steering *steering, const struct live_snapshot *snap
 {
     if (steering->wakes == 0 && !steering->rested) {
         add_cost(steering, snapshot);
+        steering->tally.goal = steer_goal(steering->policy, slice);
         int result = steer_add(steering->steer, slice, problem);
         return result < 0 ? result : rest(steering, problem);
     }
@@ -244,8 +248,10 @@ static int take_slice(struct steering *steering, struct problem *problem)
     count_slice(steering, snapshot);
     say_silent(steering, snapshot);
     steer_slice_make(snapshot, &steering->members, &slice);
-    if (steering->session == NULL)
+    if (steering->session == NULL) {
         add_machine(steering, &slice);
+        steer_slice_add_memory(steering->policy, &steering->members, &slice);
+    }
     int result = steer_members_find(&steering->members, steering->policy, problem);
     if (result == 0 && steering->members.ended != 0)
         result = problem_set(problem, -ESRCH, "group %s: its process has ended",
@@ -260,6 +266,20 @@ static int take_slice(struct steering *steering, struct problem *problem)
 }
 
 /* ---- the loop ---- */
+
+static void print_loop(struct steering *steering)
+{
+    steering->drawn = clock_now(CLOCK_MONOTONIC);
+    steering->tally.cpu = clock_now(CLOCK_PROCESS_CPUTIME_ID);
+    steering->tally.real = steering->drawn - steering->began;
+    steer_print_loop(steering->policy, &steering->tally, stdout);
+    fflush(stdout);
+}
+
+static bool is_to_be_drawn(const struct steering *steering)
+{
+    return steering->every > 0 && clock_now(CLOCK_MONOTONIC) - steering->drawn >= steering->every;
+}
 
 static bool told_to_end(int signals)
 {
@@ -288,6 +308,8 @@ static int loop(struct steering *steering, struct problem *problem)
             result = take_slice(steering, problem);
         if (result < 0)
             return result;
+        if (is_to_be_drawn(steering))
+            print_loop(steering);
     }
     return 0;
 }
@@ -380,14 +402,6 @@ static int begin(struct steering *steering, struct problem *problem)
     return open_feed(steering, problem);
 }
 
-static void print_loop(struct steering *steering)
-{
-    steering->tally.cpu = clock_now(CLOCK_PROCESS_CPUTIME_ID);
-    steering->tally.real = clock_now(CLOCK_MONOTONIC) - steering->began;
-    steer_print_loop(steering->policy, &steering->tally, stdout);
-    fflush(stdout);
-}
-
 static int end(struct steering *steering, int result, struct problem *problem)
 {
     char text[RESTORED_SIZE];
@@ -427,7 +441,7 @@ static int steer(struct steering *steering)
                     steer_measure_name(steering->policy->measure),
                     steering->policy->groups[steering->policy->goal].name,
                     steering->dry ? "nothing is changed" : "Ctrl-C restores everything");
-        steering->began = clock_now(CLOCK_MONOTONIC);
+        steering->began = steering->drawn = clock_now(CLOCK_MONOTONIC);
         result = loop(steering, &problem);
     }
     return end(steering, result, &problem);
@@ -454,6 +468,7 @@ enum {
     OPTION_JSON,
     OPTION_UNDO,
     OPTION_DURATION,
+    OPTION_EVERY,
     OPTION_MAX_SIZE,
     OPTION_SESSION
 };
@@ -472,6 +487,7 @@ static const struct command_option steer_options[] = {
      "steer what this session, job or folder of traces records, on several machines"},
     {"dry-run", OPTION_DRY, {0}, "change nothing: print what it would try first"},
     {"json", OPTION_JSON, {0}, "print each decision as a line of JSON"},
+    {"every", OPTION_EVERY, {"TIME"}, "draw the loop each TIME, with its figures: 10s"},
     {"duration", OPTION_DURATION, {"TIME"}, "end after TIME: 10m, 1h"},
     {"undo", OPTION_UNDO, {0}, "restore what a killed steer has changed, and end"},
     {0},
@@ -504,6 +520,10 @@ static int take_option(int option, struct steering *steering)
         if (parse_duration(optarg, &steering->duration) == 0 && steering->duration > 0)
             return -1;
         return command_usage_error("steer", "--duration '%s': give a time, e.g. 10m", optarg);
+    case OPTION_EVERY:
+        if (parse_duration(optarg, &steering->every) == 0 && steering->every > 0)
+            return -1;
+        return command_usage_error("steer", "--every '%s': give a time, e.g. 10s", optarg);
     case OPTION_HELP:
         return command_help("steer");
     default:
@@ -513,7 +533,8 @@ static int take_option(int option, struct steering *steering)
 
 static int command_steer(int argc, char **argv)
 {
-    struct steering steering = {.guardian = -1, .signals = -1, .max_size = DEFAULT_MAX_SIZE};
+    struct steering steering = {
+        .guardian = -1, .signals = -1, .max_size = DEFAULT_MAX_SIZE, .tally.goal = NAN};
     int option, status = -1;
 
     while (status < 0 && (option = command_next_option(&steer_command, argc, argv)) != -1)
@@ -526,6 +547,8 @@ static int command_steer(int argc, char **argv)
                    : command_usage_error("steer", "--undo takes no policy, and no trace");
     if (argc - optind != 1)
         return command_usage_error("steer", "name one file with a policy");
+    if (steering.every > 0 && steering.json)
+        return command_usage_error("steer", "--every draws a picture: not with --json");
     steering.file = argv[optind];
     if (steering.session != NULL) {
         char *operands[] = {(char *)steering.session, NULL};

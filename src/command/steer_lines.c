@@ -55,6 +55,8 @@ static void print_json(const struct steer_policy *policy, const struct words *wo
     json_object_set_new(line, "to", acts ? json_string(words->to) : json_null());
     json_object_set_new(line, "predicted_gain", number(acts ? decision->predicted : NAN));
     json_object_set_new(line, "rough", json_boolean(decision->is_rough));
+    json_object_set_new(line, "rule",
+                        decision->rule == NULL ? json_null() : json_integer(decision->rule->line));
     json_object_set_new(line, "measured_gain", number(judged ? decision->measured : NAN));
     json_dumpf(line, file, JSON_COMPACT);
     fputc('\n', file);
@@ -104,7 +106,10 @@ static void print_text(const struct steer_policy *policy, const struct words *wo
     fprintf(file, ": %s: %s -> %s", words->act,
             decision->outcome == DECISION_UNDONE ? words->to : words->from,
             decision->outcome == DECISION_UNDONE ? words->from : words->to);
-    if (decision->outcome == DECISION_TRIES || decision->outcome == DECISION_WOULD)
+    bool begins = decision->outcome == DECISION_TRIES || decision->outcome == DECISION_WOULD;
+    if (begins && decision->rule != NULL)
+        fprintf(file, ", by the rule in line %u", decision->rule->line);
+    else if (begins)
         fprintf(file, ", predicted %s%+.0f%%", decision->is_rough ? "perhaps " : "",
                 100 * decision->predicted);
     fputc('\n', file);
@@ -132,7 +137,7 @@ void steer_print_loop(const struct steer_policy *policy, const struct steer_tall
                       FILE *file)
 {
     char machines[COUNTED_SIZE], records[COUNTED_SIZE], lost[UNIT_SIZE], slices[COUNTED_SIZE],
-        length[UNIT_SIZE], acts[COUNTED_SIZE], cost[UNIT_SIZE], rested[UNIT_SIZE];
+        length[UNIT_SIZE], acts[COUNTED_SIZE], cost[UNIT_SIZE], rested[UNIT_SIZE], goal[UNIT_SIZE];
     char meters[192];
 
     show_counted(tally->machines, "machine", machines);
@@ -155,8 +160,10 @@ void steer_print_loop(const struct steer_policy *policy, const struct steer_tall
     show_duration(tally->rested, rested);
     if (tally->rested > 0)
         fprintf(file, "The meter rested for %s.\n", rested);
-    fprintf(file, "The loop itself took %s%% of a CPU. Its goal: %s of %s.\n", cost,
-            steer_measure_name(policy->measure), policy->groups[policy->goal].name);
+    value_text(policy, tally->goal, goal);
+    fprintf(file,
+            "Its goal: %s of %s, %s in the latest snapshot. The loop itself took %s%% of a CPU.\n",
+            steer_measure_name(policy->measure), policy->groups[policy->goal].name, goal, cost);
 }
 
 /* ---- records ---- */

@@ -23,6 +23,7 @@ struct steer_tally {
     uint64_t length;        /* ns that they cover */
     uint64_t cpu, real;     /* ns: of CPU time of this program, and that passed */
     uint64_t rested;        /* ns: of these, while the meter rested */
+    double goal;            /* its value in the latest slice; NAN: not known */
     size_t machines;
     uint64_t decided[DECISION_OUTCOMES];
 };

@@ -29,7 +29,8 @@
 
 #define STEER_GROUPS_MOST  16
 #define STEER_ACTS_MOST    16
-#define STEER_NUMBERS_MOST 8  /* servers that share requests */
+#define STEER_NUMBERS_MOST 8 /* servers that share requests */
+#define STEER_RULES_MOST   64
 #define STEER_COMMAND_MOST 64 /* words of a command */
 #define STEER_WORKERS_MOST 10000
 #define STEER_WEIGHT_MOST  64 /* times as much as before */
@@ -65,6 +66,7 @@ enum steer_act_kind {
     STEER_WEIGHT,  /* they get up to `to` times as large a part of the CPUs as others */
     STEER_WORKERS, /* `from` (now) to `to` of them */
     STEER_SHARES,  /* of requests, in per cent */
+    STEER_ACT_KINDS,
 };
 
 struct steer_act {
@@ -75,6 +77,36 @@ struct steer_act {
     char *cgroup; /* WEIGHT: its folder; NULL: nice values of its threads */
     char **words; /* WORKERS, SHARES: the command, NULL at its end; "{}" stands for the numbers */
     size_t word_count;
+    bool has_rules; /* these set it; no gain is predicted */
+    unsigned line;
+};
+
+/* How an act stands: CPUS: index of the set + 1, 0: as before. WEIGHT: times. WORKERS: how many. SHARES: per cent, by server. */
+struct steer_setting {
+    uint32_t numbers[STEER_NUMBERS_MOST];
+};
+
+/* What a rule looks at: a measure of any group, or one of these. */
+enum steer_figure {
+    STEER_TRAFFIC = STEER_MEASURES, /* messages a second that one group sends to another */
+    STEER_CPU,                      /* per cent of a CPU */
+    STEER_RUN_QUEUE,                /* threads that wait for a CPU: mean number */
+    STEER_QUEUE,                    /* messages that wait until the group takes them: mean number */
+    STEER_MEMORY,                   /* bytes, of this machine's processes only */
+    STEER_PAGING,                   /* major page faults a second, the same */
+    STEER_FIGURES,
+};
+
+/* when queue of app above 10 set workers of app to 8 */
+struct steer_rule {
+    unsigned figure;          /* enum steer_measure or steer_figure */
+    uint32_t group, receiver; /* indexes; receiver: of TRAFFIC */
+    bool above;
+    double bound;
+    size_t act; /* index */
+    struct steer_setting to;
+    bool always; /* it is kept, also if the goal gets worse */
+    char *text;  /* "queue of app above 10" */
     unsigned line;
 };
 
@@ -84,6 +116,8 @@ struct steer_policy {
     size_t group_count, group_room;
     struct steer_act *acts;
     size_t act_count, act_room;
+    struct steer_rule *rules;
+    size_t rule_count, rule_room;
     enum steer_measure measure;
     uint32_t goal;   /* index of the group */
     uint64_t window; /* ns that are measured before and after an act */
@@ -116,6 +150,8 @@ struct steer_member {
     pid_t pid;
     uint64_t start; /* PROCESS_START: with the pid, unique */
     uint32_t group; /* the first of the policy that it is in */
+    uint64_t
+        faults; /* major ones, up to the latest steer_slice_add_memory; NOT_KNOWN: there was none */
 };
 
 struct steer_members {
@@ -152,8 +188,10 @@ bool steer_is_spared(pid_t pid);
 /* ---- what is measured ---- */
 
 struct steer_figures {
-    double processes, threads; /* of the moment */
-    double cpu, no_cpu;        /* ns */
+    double processes, threads; /* of the moment ... */
+    double memory;             /* ... bytes that are resident; shared pages count in each process */
+    double major_faults;
+    double cpu, no_cpu; /* ns */
     double requests, request_time;
     double asked, asked_time;
     double received;
@@ -183,7 +221,15 @@ struct steer_slice {
 void steer_slice_make(const struct live_snapshot *snapshot, const struct steer_members *members,
                       struct steer_slice *ret_slice);
 
-/* The value of the goal; NAN: nothing happened that has one. */
+/* Adds the memory of these processes, and their major page faults since the last call, if the policy has a rule that looks at them.
+ * Call it before steer_members_find. */
+void steer_slice_add_memory(const struct steer_policy *policy, struct steer_members *members,
+                            struct steer_slice *slice);
+
+/* The value of a measure of a group; NAN: nothing happened that has one. */
+double steer_value(enum steer_measure measure, const struct steer_figures *group, double length);
+
+/* The value of the goal; NAN: the same. */
 double steer_goal(const struct steer_policy *policy, const struct steer_slice *slice);
 
 /* ---- the machine ---- */
@@ -209,11 +255,6 @@ void steer_cpus_text(const cpu_set_t *set, char *text, size_t size);
 
 /* ---- decisions ---- */
 
-/* How an act stands: CPUS: index of the set + 1, 0: as before. WEIGHT: times. WORKERS: how many. SHARES: per cent, by server. */
-struct steer_setting {
-    uint32_t numbers[STEER_NUMBERS_MOST];
-};
-
 /* Before any act. */
 struct steer_setting steer_setting_at_first(const struct steer_act *act);
 
@@ -222,8 +263,13 @@ struct steer_candidate {
     double gain; /* of the goal: 0.1 is 10 % more requests, or a latency that is divided by 1.1 */
     bool
         is_rough; /* all that could be saved, as far as the meter sees it: it may be less, or more */
+    const struct steer_rule *rule; /* that asks for it, whatever it gains (NAN); NULL: the model */
     char reason[STEER_TEXT_SIZE];
 };
+
+/* Whether a rule holds in this window, and the candidate that it asks for, also if its act stands so. */
+bool steer_rule_holds(const struct steer_rule *rule, const struct steer_slice *window,
+                      struct steer_candidate *ret_candidate);
 
 /* What the model says of an act that stands at `now`. Returns whether there is anything to try. */
 bool steer_model(const struct steer_policy *policy, const struct steer_machine *machine,
@@ -239,7 +285,8 @@ struct steer_decision {
     double before, after;               /* values of the goal; NAN: not known */
     double before_length, after_length; /* ns that these were measured */
     double noise;                       /* as a gain */
-    double predicted;
+    const struct steer_rule *rule;      /* that asks for it; NULL: the model does */
+    double predicted;                   /* NAN: by a rule */
     bool is_rough;
     double measured;
     char reason[STEER_TEXT_SIZE];

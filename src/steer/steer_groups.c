@@ -117,7 +117,7 @@ static int found(pid_t pid, void *context)
             return 0; /* the first group has it */
     if (array_reserve(&members->at, &members->room, members->count + 1, sizeof(*members->at)) < 0)
         return -ENOMEM;
-    members->at[members->count++] = (struct steer_member){pid, start, finding->group};
+    members->at[members->count++] = (struct steer_member){pid, start, finding->group, NOT_KNOWN};
     return 0;
 }
 
@@ -139,6 +139,19 @@ static void look_for_ended(struct steer_members *members, const struct steer_mem
             members->ended = before[i].group + 1;
 }
 
+/* What was noted of processes that are still there. Both are sorted. */
+static void keep_faults(struct steer_members *members, const struct steer_member *before,
+                        size_t count)
+{
+    for (size_t i = 0, j = 0; i < members->count; i++) {
+        while (j < count && before[j].pid < members->at[i].pid)
+            j++;
+        if (j < count && before[j].pid == members->at[i].pid &&
+            before[j].start == members->at[i].start)
+            members->at[i].faults = before[j].faults;
+    }
+}
+
 int steer_members_find(struct steer_members *members, const struct steer_policy *policy,
                        struct problem *problem)
 {
@@ -157,9 +170,10 @@ int steer_members_find(struct steer_members *members, const struct steer_policy 
             problem_set(problem, result, "out of memory");
     }
     look_for_ended(members, before, count);
-    free(before);
     if (members->count > 0)
         qsort(members->at, members->count, sizeof(*members->at), by_pid);
+    keep_faults(members, before, count);
+    free(before);
     return result;
 }
 
@@ -183,6 +197,12 @@ static int check_of_session(const struct steer_policy *policy, struct problem *p
                                    "%.150s:%u: group %s: in a session, processes are chosen by "
                                    "name: name NAME, name NAME on MACHINE",
                                    policy->file, policy->groups[i].line, policy->groups[i].name);
+    for (size_t i = 0; i < policy->rule_count; i++)
+        if (policy->rules[i].figure == STEER_MEMORY || policy->rules[i].figure == STEER_PAGING)
+            return problem_set(problem, -EINVAL,
+                               "%.150s:%u: memory and major faults are known of this machine's "
+                               "processes only, not of a session's",
+                               policy->file, policy->rules[i].line);
     for (size_t i = 0; i < policy->act_count; i++)
         if (policy->acts[i].words == NULL)
             return problem_set(problem, -EINVAL,

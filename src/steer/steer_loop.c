@@ -69,6 +69,7 @@ static void add_figures(struct steer_figures *sum, const struct steer_figures *m
         to[i] += from[i];
     sum->processes = more->processes;
     sum->threads = more->threads;
+    sum->memory = more->memory;
 }
 
 static void add_slice(const struct steer *steer, struct window *window,
@@ -105,10 +106,14 @@ static double events_of(const struct steer *steer, const struct window *window)
                                                     : goal->asked;
 }
 
+static bool is_long(const struct steer *steer, const struct window *window)
+{
+    return window->sum.length >= 0.95 * (double)steer->policy->window && window->slices >= 3;
+}
+
 static bool is_full(const struct steer *steer, const struct window *window)
 {
-    return window->sum.length >= 0.95 * (double)steer->policy->window && window->values >= 3 &&
-           events_of(steer, window) >= EVENTS;
+    return is_long(steer, window) && window->values >= 3 && events_of(steer, window) >= EVENTS;
 }
 
 /* The squared standard error of its value, as part of the value. */
@@ -231,7 +236,7 @@ static bool choose(struct steer *steer, size_t *ret_act, struct steer_candidate 
 
     for (size_t i = 0; i < steer->policy->act_count; i++) {
         struct steer_candidate candidate;
-        if (steer->acts[i].free_at > steer->time ||
+        if (steer->policy->acts[i].has_rules || steer->acts[i].free_at > steer->time ||
             !steer_model(steer->policy, steer->machine, &steer->policy->acts[i],
                          &steer->acts[i].now, &steer->before.sum, &candidate) ||
             !(expected_of(&candidate) > least))
@@ -247,6 +252,26 @@ static bool choose(struct steer *steer, size_t *ret_act, struct steer_candidate 
     return any;
 }
 
+/* What the first rule asks for that holds, if it is not so already. Of an act, only the first one that holds decides. */
+static bool follow_rules(const struct steer *steer, const struct steer_slice *window,
+                         size_t *ret_act, struct steer_candidate *ret_candidate)
+{
+    const struct steer_policy *policy = steer->policy;
+    bool decided[STEER_ACTS_MOST] = {false};
+
+    for (size_t i = 0; i < policy->rule_count; i++) {
+        size_t act = policy->rules[i].act;
+        if (decided[act] || !steer_rule_holds(&policy->rules[i], window, ret_candidate))
+            continue;
+        decided[act] = true;
+        *ret_act = act;
+        if (steer->acts[act].free_at <= steer->time &&
+            memcmp(&ret_candidate->to, &steer->acts[act].now, sizeof(ret_candidate->to)) != 0)
+            return true;
+    }
+    return false;
+}
+
 /* How many acts are left alone, whatever they promise. */
 static unsigned left_alone(const struct steer *steer)
 {
@@ -255,6 +280,15 @@ static unsigned left_alone(const struct steer *steer)
     for (size_t i = 0; i < steer->policy->act_count; i++)
         count += steer->acts[i].free_at > steer->time;
     return count;
+}
+
+/* Whether there is an act without rules. */
+static bool predicts(const struct steer_policy *policy)
+{
+    for (size_t i = 0; i < policy->act_count; i++)
+        if (!policy->acts[i].has_rules)
+            return true;
+    return false;
 }
 
 static void say_nothing_to_do(struct steer *steer)
@@ -269,12 +303,17 @@ static void say_nothing_to_do(struct steer *steer)
                                            .before_length = steer->before.sum.length,
                                            .after = NAN,
                                            .noise = noise_within(&steer->before)};
-    snprintf(steer->trial.reason, sizeof(steer->trial.reason),
-             alone == 0
-                 ? "no predicted gain is above 5%% and above the noise"
-                 : "no other predicted gain is above 5%% and above the noise; left alone for now: "
-                   "%u",
-             alone);
+    const char *why = !predicts(steer->policy) ? "no rule asks for a change"
+                      : alone == 0             ? "no predicted gain is above 5% and above the noise"
+                                   : "no other predicted gain is above 5% and above the noise";
+    int length = snprintf(steer->trial.reason, sizeof(steer->trial.reason), "%s%s",
+                          steer->policy->rule_count > 0 && predicts(steer->policy)
+                              ? "no rule asks for a change, and "
+                              : "",
+                          why);
+    if (alone > 0)
+        snprintf(steer->trial.reason + length, sizeof(steer->trial.reason) - (size_t)length,
+                 "; left alone for now: %u", alone);
     decide(steer, DECISION_NOTHING);
 }
 
@@ -307,6 +346,7 @@ static int try_act(struct steer *steer, size_t index, const struct steer_candida
                                            .before_length = steer->before.sum.length,
                                            .after = NAN,
                                            .noise = noise_within(&steer->before),
+                                           .rule = best->rule,
                                            .predicted = best->gain,
                                            .is_rough = best->is_rough};
     memcpy(steer->trial.reason, best->reason, sizeof(best->reason));
@@ -342,18 +382,31 @@ static void look_back(struct steer *steer)
     }
 }
 
+static bool may_act(const struct steer *steer)
+{
+    return steer->acted == 0 || steer->time >= steer->acted + steer->policy->limit;
+}
+
 static int learn(struct steer *steer, struct problem *problem)
 {
     struct steer_candidate best;
     size_t act;
 
+    /* a rule may ask for something also where too little happens to know the goal well */
+    if (is_long(steer, &steer->window) && may_act(steer) &&
+        follow_rules(steer, &steer->window.sum, &act, &best)) {
+        steer->before = steer->window;
+        steer->looks_back = false;
+        begin(steer, LEARNS);
+        return try_act(steer, act, &best, problem);
+    }
     if (!is_full(steer, &steer->window))
         return 0;
     steer->before = steer->window;
     look_back(steer);
     note_mean(steer, steer_goal(steer->policy, &steer->before.sum));
     begin(steer, LEARNS);
-    if (steer->acted != 0 && steer->time < steer->acted + steer->policy->limit)
+    if (!may_act(steer))
         return 0;
     if (choose(steer, &act, &best))
         return try_act(steer, act, &best, problem);
@@ -385,9 +438,49 @@ static double length_of_trial(const struct steer *steer)
     return fmax((double)steer->policy->window, steer->before.sum.length);
 }
 
+static void keep(struct steer *steer)
+{
+    decide(steer, DECISION_KEPT);
+    steer->acts[steer->tried].failures = 0;
+    steer->mean_count = 0;
+    begin(steer, LEARNS);
+}
+
+static void measure_trial(struct steer *steer)
+{
+    struct steer_decision *trial = &steer->trial;
+
+    trial->after_length = steer->window.sum.length;
+    trial->after = steer_goal(steer->policy, &steer->window.sum);
+    trial->measured = gain_of(steer, trial->before, trial->after);
+    trial->noise = noise_of(steer, &steer->before, &steer->window);
+}
+
+/* What a rule asks for is kept unless the goal gets worse by more than the noise. */
+static int judge_rule(struct steer *steer, struct problem *problem)
+{
+    const struct steer_decision *trial = &steer->trial;
+    bool overdue = steer->waited > 4 * length_of_trial(steer);
+    bool whole = overdue || steer->window.sum.length >= 1.9 * length_of_trial(steer);
+
+    if (!overdue && !is_long(steer, &steer->window))
+        return 0;
+    measure_trial(steer);
+    bool is_worse = (isnan(trial->after) && !isnan(trial->before)) ||
+                    trial->measured < 1 / (1 + trial->noise) - 1;
+    if (is_worse && !trial->rule->always)
+        return undo(steer, problem);
+    if (trial->rule->always || whole || !(trial->measured < 0))
+        keep(steer);
+    return 0;
+}
+
 static int judge(struct steer *steer, struct problem *problem)
 {
     struct steer_decision *trial = &steer->trial;
+
+    if (trial->rule != NULL)
+        return judge_rule(steer, problem);
 
     /* a goal of which nothing is left is worse, too; so is an act that keeps us from measuring it */
     trial->after_length = steer->window.sum.length;
@@ -399,17 +492,12 @@ static int judge(struct steer *steer, struct problem *problem)
         trial->measured = NAN;
         return undo(steer, problem);
     }
-    trial->after = steer_goal(steer->policy, &steer->window.sum);
-    trial->measured = gain_of(steer, trial->before, trial->after);
-    trial->noise = noise_of(steer, &steer->before, &steer->window);
+    measure_trial(steer);
     bool whole = steer->window.sum.length >= 1.9 * length_of_trial(steer);
     bool looks = whole || !steer->looked; /* what is worse ends at any time */
     steer->looked = true;
     if (looks && trial->measured > trial->noise) {
-        decide(steer, DECISION_KEPT);
-        steer->acts[steer->tried].failures = 0;
-        steer->mean_count = 0;
-        begin(steer, LEARNS);
+        keep(steer);
         return 0;
     }
     /* within the noise: as long again */

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* steer_measured.c: the interval of a snapshot, by the groups of a policy. See steer.h. */
+#include "base/process.h"
 #include "steer/steer.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define NO_GROUP UINT32_MAX
 
@@ -136,18 +138,17 @@ void steer_slice_make(const struct live_snapshot *snapshot, const struct steer_m
     }
 }
 
-double steer_goal(const struct steer_policy *policy, const struct steer_slice *slice)
+double steer_value(enum steer_measure measure, const struct steer_figures *group, double length)
 {
-    const struct steer_figures *group = &slice->groups[policy->goal];
     bool answers = group->requests > 0;
     double requests = answers ? group->requests : group->asked;
     double time = answers ? group->request_time : group->asked_time;
 
-    switch (policy->measure) {
+    switch (measure) {
     case STEER_REQUESTS:
-        return slice->length > 0 ? requests / slice->length * 1e9 : NAN;
+        return length > 0 ? requests / length * 1e9 : NAN;
     case STEER_RECEIVED:
-        return slice->length > 0 ? group->received / slice->length * 1e9 : NAN;
+        return length > 0 ? group->received / length * 1e9 : NAN;
     case STEER_LATENCY_P50:
         time = answers ? group->median : group->asked_median;
         break;
@@ -158,4 +159,36 @@ double steer_goal(const struct steer_policy *policy, const struct steer_slice *s
         break;
     }
     return requests > 0 && time > 0 ? time / requests : NAN;
+}
+
+double steer_goal(const struct steer_policy *policy, const struct steer_slice *slice)
+{
+    return steer_value(policy->measure, &slice->groups[policy->goal], slice->length);
+}
+
+/* ---- memory ---- */
+
+static bool looks_at_memory(const struct steer_policy *policy)
+{
+    for (size_t i = 0; i < policy->rule_count; i++)
+        if (policy->rules[i].figure == STEER_MEMORY || policy->rules[i].figure == STEER_PAGING)
+            return true;
+    return false;
+}
+
+void steer_slice_add_memory(const struct steer_policy *policy, struct steer_members *members,
+                            struct steer_slice *slice)
+{
+    if (!looks_at_memory(policy))
+        return;
+    for (size_t i = 0; i < members->count; i++) {
+        struct steer_member *member = &members->at[i];
+        struct steer_figures *group = &slice->groups[member->group];
+        uint64_t faults = process_stat_number(member->pid, PROCESS_MAJOR_FAULTS);
+        group->memory += (double)process_stat_number(member->pid, PROCESS_RESIDENT) *
+                         (double)sysconf(_SC_PAGESIZE);
+        if (member->faults != NOT_KNOWN && faults > member->faults)
+            group->major_faults += (double)(faults - member->faults);
+        member->faults = faults;
+    }
 }

@@ -7,6 +7,7 @@
  *      weight of GROUP... up to N [in FOLDER]
  *      workers of GROUP from A to B by COMMAND WORD...
  *      shares of GROUP GROUP... by COMMAND WORD...
+ *      when FIGURE of GROUP {above | below} AMOUNT set ACT of GROUP... to N... [always]       (steer_rules.c)
  *      window TIME      settle TIME      limit TIME      cost PERCENT
  */
 #include "base/amounts.h"
@@ -19,121 +20,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WORD_MOST 4095
 #define TIME_MOST 86400000000000ull /* ns */
 
-struct reader {
-    struct steer_policy *policy;
-    const char *file;
-    unsigned line;
-    char **words; /* of this line ... */
-    size_t count, room;
-    size_t at; /* ... up to which they are read */
-    bool has_goal;
-    struct problem *problem;
-};
-
-/* ---- words ---- */
-
-static int refuse(const struct reader *reader, const char *expected)
-{
-    bool more = reader->at < reader->count;
-
-    return problem_set(reader->problem, -EINVAL, "%.200s:%u: %s%.60s%s: give %s", reader->file,
-                       reader->line, more ? "'" : "the line ends too soon",
-                       more ? reader->words[reader->at] : "", more ? "'" : "", expected);
-}
-
-static int no_memory(const struct reader *reader)
-{
-    return problem_set(reader->problem, -ENOMEM, "out of memory");
-}
-
-static int add_word(struct reader *reader, const char *text, size_t size)
-{
-    char *word = strndup(text, size);
-
-    if (word == NULL || array_reserve(&reader->words, &reader->room, reader->count + 1,
-                                      sizeof(*reader->words)) < 0) {
-        free(word);
-        return no_memory(reader);
-    }
-    reader->words[reader->count++] = word;
-    return 0;
-}
-
-static void forget_words(struct reader *reader)
-{
-    for (size_t i = 0; i < reader->count; i++)
-        free(reader->words[i]);
-    reader->count = reader->at = 0;
-}
-
-/* The journal is JSON: what it cannot say could not be restored. */
-static bool is_utf8(const char *text, size_t size)
-{
-    json_t *string = json_stringn(text, size);
-    bool is = string != NULL;
-
-    json_decref(string);
-    return is;
-}
-
-/* A word in double quotes may have blanks, and '#'. */
-static int split(struct reader *reader, const char *at, const char *end)
-{
-    int result = 0;
-
-    while (result == 0) {
-        while (at < end && isblank((unsigned char)*at))
-            at++;
-        if (at == end || *at == '#')
-            return 0;
-        bool quoted = *at == '"';
-        const char *begin = at += quoted;
-        while (at < end && (quoted ? *at != '"' : !isblank((unsigned char)*at)))
-            at++;
-        if ((quoted && at == end) || at - begin > WORD_MOST ||
-            memchr(begin, '\0', (size_t)(at - begin)) || !is_utf8(begin, (size_t)(at - begin)))
-            return problem_set(
-                reader->problem, -EINVAL, "%.200s:%u: %s", reader->file, reader->line,
-                quoted && at == end ? "a word begins with '\"' and has no other one at its end"
-                                    : "a word is too long, has a NUL in it, or is no UTF-8");
-        result = add_word(reader, begin, (size_t)(at - begin));
-        at += quoted;
-    }
-    return result;
-}
-
-static bool next_is(struct reader *reader, const char *word)
-{
-    if (reader->at == reader->count || strcmp(reader->words[reader->at], word) != 0)
-        return false;
-    reader->at++;
-    return true;
-}
-
-static int expect(struct reader *reader, const char *word)
-{
-    char expected[64];
-
-    snprintf(expected, sizeof(expected), "'%s'", word);
-    return next_is(reader, word) ? 0 : refuse(reader, expected);
-}
-
-static int expect_number(struct reader *reader, uint32_t least, uint32_t most, uint32_t *ret_number)
-{
-    const char *word = reader->at < reader->count ? reader->words[reader->at] : "";
-    char expected[64], *end = NULL;
-
-    snprintf(expected, sizeof(expected), "a number from %u to %u", least, most);
-    unsigned long number = isdigit((unsigned char)*word) ? strtoul(word, &end, 10) : 0;
-    if (end == NULL || *end != '\0' || number < least || number > most)
-        return refuse(reader, expected);
-    *ret_number = (uint32_t)number;
-    reader->at++;
-    return 0;
-}
+/* ---- groups ---- */
 
 static bool is_name(const char *word)
 {
@@ -143,59 +32,44 @@ static bool is_name(const char *word)
     return *word != '\0' && strlen(word) < 32;
 }
 
-/* The name of a group that was defined before. */
-static int expect_group(struct reader *reader, uint32_t *ret_group)
-{
-    const struct steer_policy *policy = reader->policy;
-
-    for (size_t i = 0; reader->at < reader->count && i < policy->group_count; i++)
-        if (strcmp(policy->groups[i].name, reader->words[reader->at]) == 0) {
-            *ret_group = (uint32_t)i;
-            reader->at++;
-            return 0;
-        }
-    return refuse(reader, "a group, which stands above: group NAME is ...");
-}
-
-/* ---- groups ---- */
-
 const char *const steer_word_names[STEER_WORD_KINDS] = {[STEER_BY_NAME] = "name",
                                                         [STEER_BY_CGROUP] = "cgroup",
                                                         [STEER_BY_UNIT] = "unit",
                                                         [STEER_BY_PID] = "pid"};
 
-static int add_group_word(struct reader *reader, struct steer_group *group, enum steer_word_kind by)
+static int add_group_word(struct policy_reader *reader, struct steer_group *group,
+                          enum steer_word_kind by)
 {
     uint32_t ignored;
 
-    if (by == STEER_BY_PID && expect_number(reader, 2, INT32_MAX, &ignored) < 0)
+    if (by == STEER_BY_PID && words_expect_number(reader, 2, INT32_MAX, &ignored) < 0)
         return -EINVAL;
     const char *text = by == STEER_BY_PID           ? reader->words[reader->at - 1]
                        : reader->at < reader->count ? reader->words[reader->at++]
                                                     : "";
     if (*text == '\0')
-        return refuse(reader, "which processes");
+        return words_refuse(reader, "which processes");
     if (by == STEER_BY_CGROUP && *text != '/') {
         reader->at--;
-        return refuse(reader, "a cgroup that begins with '/'");
+        return words_refuse(reader, "a cgroup that begins with '/'");
     }
     struct steer_word *words = realloc(group->words, (group->word_count + 1) * sizeof(*words));
     if (words == NULL)
-        return no_memory(reader);
+        return words_no_memory(reader);
     group->words = words;
     struct steer_word *word = &words[group->word_count++];
     *word = (struct steer_word){.by = by, .text = strdup(text)};
     if (word->text == NULL)
-        return no_memory(reader);
-    if (by != STEER_BY_NAME || !next_is(reader, "on"))
+        return words_no_memory(reader);
+    if (by != STEER_BY_NAME || !words_next_is(reader, "on"))
         return 0;
     if (reader->at == reader->count)
-        return refuse(reader, "the name of a machine");
+        return words_refuse(reader, "the name of a machine");
     word->machine = strdup(reader->words[reader->at++]);
-    return word->machine == NULL ? no_memory(reader) : 0;
+    return word->machine == NULL ? words_no_memory(reader) : 0;
 }
 
-static int read_group(struct reader *reader)
+static int read_group(struct policy_reader *reader)
 {
     struct steer_policy *policy = reader->policy;
     uint32_t ignored;
@@ -205,28 +79,28 @@ static int read_group(struct reader *reader)
         return problem_set(reader->problem, -EINVAL, "%.200s:%u: a policy has at most %d groups",
                            reader->file, reader->line, STEER_GROUPS_MOST);
     if (reader->at == reader->count || !is_name(reader->words[reader->at]))
-        return refuse(reader, "a name of letters, digits, '-', '_' and '.'");
-    if (expect_group(reader, &ignored) == 0) {
+        return words_refuse(reader, "a name of letters, digits, '-', '_' and '.'");
+    if (words_expect_group(reader, &ignored) == 0) {
         reader->at--;
-        return refuse(reader, "a name that no other group has");
+        return words_refuse(reader, "a name that no other group has");
     }
     if (array_reserve(&policy->groups, &policy->group_room, policy->group_count + 1,
                       sizeof(*policy->groups)) < 0)
-        return no_memory(reader);
+        return words_no_memory(reader);
     struct steer_group *group = &policy->groups[policy->group_count++];
     *group =
         (struct steer_group){.name = strdup(reader->words[reader->at++]), .line = reader->line};
     if (group->name == NULL)
-        return no_memory(reader);
-    result = expect(reader, "is");
+        return words_no_memory(reader);
+    result = words_expect(reader, "is");
     do {
         unsigned by = 0;
-        while (by < STEER_WORD_KINDS && !next_is(reader, steer_word_names[by]))
+        while (by < STEER_WORD_KINDS && !words_next_is(reader, steer_word_names[by]))
             by++;
         if (result == 0)
             result = by < STEER_WORD_KINDS
                          ? add_group_word(reader, group, (enum steer_word_kind)by)
-                         : refuse(reader, "name NAME, cgroup PATH, unit UNIT or pid PID");
+                         : words_refuse(reader, "name NAME, cgroup PATH, unit UNIT or pid PID");
     } while (result == 0 && reader->at < reader->count);
     return result;
 }
@@ -249,67 +123,68 @@ bool steer_is_latency(enum steer_measure measure)
     return measure >= STEER_LATENCY_MEAN;
 }
 
-static int read_measure(struct reader *reader, enum steer_measure *ret_measure)
+int policy_read_measure(struct policy_reader *reader, enum steer_measure *ret_measure)
 {
-    if (next_is(reader, "requests/s")) {
+    if (words_next_is(reader, "requests/s")) {
         *ret_measure = STEER_REQUESTS;
         return 0;
     }
-    if (next_is(reader, "received")) {
+    if (words_next_is(reader, "received")) {
         *ret_measure = STEER_RECEIVED;
-        return expect(reader, "messages/s");
+        return words_expect(reader, "messages/s");
     }
-    if (!next_is(reader, "latency"))
-        return refuse(reader, "requests/s, received messages/s or latency");
+    if (!words_next_is(reader, "latency"))
+        return words_refuse(reader, "requests/s, received messages/s or latency");
     for (unsigned i = STEER_LATENCY_MEAN; i <= STEER_LATENCY_P99; i++)
-        if (next_is(reader, measures[i] + strlen("latency "))) {
+        if (words_next_is(reader, measures[i] + strlen("latency "))) {
             *ret_measure = (enum steer_measure)i;
             return 0;
         }
-    return refuse(reader, "mean, p50 or p99");
+    return words_refuse(reader, "mean, p50 or p99");
 }
 
-static int read_goal(struct reader *reader)
+static int read_goal(struct policy_reader *reader)
 {
     if (reader->has_goal)
         return problem_set(reader->problem, -EINVAL, "%.200s:%u: a policy has one goal",
                            reader->file, reader->line);
     reader->has_goal = true;
-    int result = read_measure(reader, &reader->policy->measure);
+    int result = policy_read_measure(reader, &reader->policy->measure);
     if (result == 0)
-        result = expect(reader, "of");
-    return result < 0 ? result : expect_group(reader, &reader->policy->goal);
+        result = words_expect(reader, "of");
+    return result < 0 ? result : words_expect_group(reader, &reader->policy->goal);
 }
 
 /* ---- acts ---- */
 
-static const char *const kinds_of_acts[] = {[STEER_CPUS] = "cpus",
-                                            [STEER_WEIGHT] = "weight",
-                                            [STEER_WORKERS] = "workers",
-                                            [STEER_SHARES] = "shares"};
+const char *const steer_act_names[STEER_ACT_KINDS] = {[STEER_CPUS] = "cpus",
+                                                      [STEER_WEIGHT] = "weight",
+                                                      [STEER_WORKERS] = "workers",
+                                                      [STEER_SHARES] = "shares"};
 
 /* All words that follow: one of them is {}. */
-static int read_command(struct reader *reader, struct steer_act *act)
+static int read_command(struct policy_reader *reader, struct steer_act *act)
 {
     bool has_place = false;
 
-    if (expect(reader, "by") < 0)
+    if (words_expect(reader, "by") < 0)
         return -EINVAL;
     if (reader->at == reader->count || reader->words[reader->at][0] != '/')
-        return refuse(reader, "a command with its full path: it is not looked for in PATH");
+        return words_refuse(reader, "a command with its full path: it is not looked for in PATH");
     act->words = calloc(reader->count - reader->at + 1, sizeof(*act->words));
     if (act->words == NULL)
-        return no_memory(reader);
+        return words_no_memory(reader);
     while (reader->at < reader->count) {
         has_place |= strcmp(reader->words[reader->at], "{}") == 0;
         act->words[act->word_count] = strdup(reader->words[reader->at++]);
         if (act->words[act->word_count++] == NULL)
-            return no_memory(reader);
+            return words_no_memory(reader);
     }
     if (!has_place)
-        return refuse(reader, act->kind == STEER_SHARES
-                                  ? "{} as a word of its own: there the command gets the shares"
-                                  : "{} as a word of its own: there the command gets the number");
+        return words_refuse(reader,
+                            act->kind == STEER_SHARES
+                                ? "{} as a word of its own: there the command gets the shares"
+                                : "{} as a word of its own: there the command gets the number");
     return act->word_count <= STEER_COMMAND_MOST
                ? 0
                : problem_set(reader->problem, -EINVAL, "%.200s:%u: a command has at most %d words",
@@ -322,31 +197,31 @@ static bool is_end(const char *word)
 }
 
 /* Up to the word `by` or `up`, or the end. */
-static int read_groups(struct reader *reader, struct steer_act *act, size_t least)
+static int read_groups(struct policy_reader *reader, struct steer_act *act, size_t least)
 {
-    int result = expect(reader, "of");
+    int result = words_expect(reader, "of");
 
     while (result == 0 && act->group_count < STEER_NUMBERS_MOST && reader->at < reader->count &&
            (act->group_count < least || !is_end(reader->words[reader->at]))) {
-        result = expect_group(reader, &act->groups[act->group_count]);
+        result = words_expect_group(reader, &act->groups[act->group_count]);
         for (size_t i = 0; result == 0 && i < act->group_count; i++)
             if (act->groups[i] == act->groups[act->group_count]) {
                 reader->at--;
-                result = refuse(reader, "each group once");
+                result = words_refuse(reader, "each group once");
             }
         act->group_count += result == 0;
     }
     if (result == 0 && act->group_count < least)
-        return refuse(reader, "one more group");
+        return words_refuse(reader, "one more group");
     return result;
 }
 
-static int read_one_group(struct reader *reader, struct steer_act *act)
+static int read_one_group(struct policy_reader *reader, struct steer_act *act)
 {
-    int result = expect(reader, "of");
+    int result = words_expect(reader, "of");
 
     act->group_count = 1;
-    return result < 0 ? result : expect_group(reader, &act->groups[0]);
+    return result < 0 ? result : words_expect_group(reader, &act->groups[0]);
 }
 
 static bool is_folder(const char *path)
@@ -355,42 +230,42 @@ static bool is_folder(const char *path)
            (strlen(path) < 3 || strcmp(path + strlen(path) - 3, "/..") != 0);
 }
 
-static int read_weight(struct reader *reader, struct steer_act *act)
+static int read_weight(struct policy_reader *reader, struct steer_act *act)
 {
     int result = read_groups(reader, act, 1);
 
     act->from = 1;
     if (result == 0)
-        result = expect(reader, "up");
+        result = words_expect(reader, "up");
     if (result == 0)
-        result = expect(reader, "to");
+        result = words_expect(reader, "to");
     if (result == 0)
-        result = expect_number(reader, 2, STEER_WEIGHT_MOST, &act->to);
-    if (result < 0 || !next_is(reader, "in"))
+        result = words_expect_number(reader, 2, STEER_WEIGHT_MOST, &act->to);
+    if (result < 0 || !words_next_is(reader, "in"))
         return result;
     if (reader->at == reader->count || !is_folder(reader->words[reader->at]))
-        return refuse(reader, "the full path of a cgroup's folder: /sys/fs/cgroup/cpu/web");
+        return words_refuse(reader, "the full path of a cgroup's folder: /sys/fs/cgroup/cpu/web");
     act->cgroup = strdup(reader->words[reader->at++]);
-    return act->cgroup == NULL ? no_memory(reader) : 0;
+    return act->cgroup == NULL ? words_no_memory(reader) : 0;
 }
 
-static int read_workers(struct reader *reader, struct steer_act *act)
+static int read_workers(struct policy_reader *reader, struct steer_act *act)
 {
     int result = read_one_group(reader, act);
 
     if (result == 0)
-        result = expect(reader, "from");
+        result = words_expect(reader, "from");
     if (result == 0)
-        result = expect_number(reader, 1, STEER_WORKERS_MOST - 1, &act->from);
+        result = words_expect_number(reader, 1, STEER_WORKERS_MOST - 1, &act->from);
     if (result == 0)
-        result = expect(reader, "to");
+        result = words_expect(reader, "to");
     if (result == 0)
-        result = expect_number(reader, act->from + 1, STEER_WORKERS_MOST, &act->to);
+        result = words_expect_number(reader, act->from + 1, STEER_WORKERS_MOST, &act->to);
     return result < 0 ? result : read_command(reader, act);
 }
 
 /* Two acts of a kind on the same processes would each take what the other has made for what was before. */
-static int check_alone(const struct reader *reader)
+static int check_alone(const struct policy_reader *reader)
 {
     const struct steer_policy *policy = reader->policy;
     const struct steer_act *last = &policy->acts[policy->act_count - 1];
@@ -405,12 +280,12 @@ static int check_alone(const struct reader *reader)
             return problem_set(reader->problem, -EINVAL,
                                "%.200s:%u: %s: line %u has this act for the same processes: name "
                                "each group in one of them",
-                               reader->file, reader->line, kinds_of_acts[act->kind], act->line);
+                               reader->file, reader->line, steer_act_names[act->kind], act->line);
     }
     return 0;
 }
 
-static int read_act(struct reader *reader, enum steer_act_kind kind)
+static int read_act(struct policy_reader *reader, enum steer_act_kind kind)
 {
     struct steer_policy *policy = reader->policy;
 
@@ -419,7 +294,7 @@ static int read_act(struct reader *reader, enum steer_act_kind kind)
                            reader->file, reader->line, STEER_ACTS_MOST);
     if (array_reserve(&policy->acts, &policy->act_room, policy->act_count + 1,
                       sizeof(*policy->acts)) < 0)
-        return no_memory(reader);
+        return words_no_memory(reader);
     struct steer_act *act = &policy->acts[policy->act_count++];
     *act = (struct steer_act){.kind = kind, .line = reader->line};
     int result = kind == STEER_WEIGHT    ? read_weight(reader, act)
@@ -432,19 +307,19 @@ static int read_act(struct reader *reader, enum steer_act_kind kind)
 
 /* ---- times ---- */
 
-static int read_time(struct reader *reader, uint64_t least, uint64_t *ret_time)
+static int read_time(struct policy_reader *reader, uint64_t least, uint64_t *ret_time)
 {
     const char *word = reader->at < reader->count ? reader->words[reader->at] : "";
 
     if (parse_duration(word, ret_time) < 0 || *ret_time < least || *ret_time > TIME_MOST)
-        return refuse(reader, least > 0 ? "a time of 1s to 24h, such as 10s or 2m"
-                                        : "a time of at most 24h, such as 500ms, 10s or 2m");
+        return words_refuse(reader, least > 0 ? "a time of 1s to 24h, such as 10s or 2m"
+                                              : "a time of at most 24h, such as 500ms, 10s or 2m");
     reader->at++;
     return 0;
 }
 
 /* "2%", "0.1%" */
-static int read_cost(struct reader *reader)
+static int read_cost(struct policy_reader *reader)
 {
     const char *word = reader->at < reader->count ? reader->words[reader->at] : "";
     char *end;
@@ -452,7 +327,7 @@ static int read_cost(struct reader *reader)
 
     if (word[0] < '0' || word[0] > '9' || strcmp(end, "%") != 0 || !(percent >= 0.01) ||
         percent > 100)
-        return refuse(reader, "a part of the CPUs of 0.01% to 100%, such as 2%");
+        return words_refuse(reader, "a part of the CPUs of 0.01% to 100%, such as 2%");
     reader->policy->cost = percent / 100;
     reader->at++;
     return 0;
@@ -460,36 +335,40 @@ static int read_cost(struct reader *reader)
 
 /* ---- lines ---- */
 
-static int read_line(struct reader *reader)
+static int read_line(struct policy_reader *reader)
 {
     struct steer_policy *policy = reader->policy;
     int result = -ENOENT;
 
     if (reader->count == 0)
         return 0;
-    if (next_is(reader, "group"))
+    if (words_next_is(reader, "group"))
         result = read_group(reader);
-    else if (next_is(reader, "goal"))
+    else if (words_next_is(reader, "goal"))
         result = read_goal(reader);
-    else if (next_is(reader, "window"))
+    else if (words_next_is(reader, "window"))
         result = read_time(reader, 1000000000u, &policy->window);
-    else if (next_is(reader, "settle"))
+    else if (words_next_is(reader, "settle"))
         result = read_time(reader, 0, &policy->settle);
-    else if (next_is(reader, "limit"))
+    else if (words_next_is(reader, "limit"))
         result = read_time(reader, 0, &policy->limit);
-    else if (next_is(reader, "cost"))
+    else if (words_next_is(reader, "cost"))
         result = read_cost(reader);
-    for (unsigned i = 0; result == -ENOENT && i < ARRAY_SIZE(kinds_of_acts); i++)
-        if (next_is(reader, kinds_of_acts[i]))
+    else if (words_next_is(reader, "when"))
+        result = policy_read_rule(reader);
+    for (unsigned i = 0; result == -ENOENT && i < ARRAY_SIZE(steer_act_names); i++)
+        if (words_next_is(reader, steer_act_names[i]))
             result = read_act(reader, (enum steer_act_kind)i);
     if (result == -ENOENT)
-        return refuse(reader,
-                      "group, goal, cpus, weight, workers, shares, window, settle, limit or cost");
-    return result == 0 && reader->at < reader->count ? refuse(reader, "nothing more in this line")
-                                                     : result;
+        return words_refuse(
+            reader, "group, goal, cpus, weight, workers, shares, when, window, settle, limit "
+                    "or cost");
+    return result == 0 && reader->at < reader->count
+               ? words_refuse(reader, "nothing more in this line")
+               : result;
 }
 
-static int read_all(struct reader *reader, const char *text, const char *end)
+static int read_all(struct policy_reader *reader, const char *text, const char *end)
 {
     int result = 0;
 
@@ -498,10 +377,10 @@ static int read_all(struct reader *reader, const char *text, const char *end)
         if (line_end == NULL)
             line_end = end;
         reader->line++;
-        result = split(reader, text, line_end);
+        result = words_split(reader, text, line_end);
         if (result == 0)
             result = read_line(reader);
-        forget_words(reader);
+        words_forget(reader);
         text = line_end + (line_end < end);
     }
     if (result == 0 && !reader->has_goal)
@@ -521,7 +400,7 @@ int steer_policy_parse(const char *file, const char *text, size_t size,
                        struct steer_policy **ret_policy, struct problem *problem)
 {
     struct steer_policy *policy = calloc(1, sizeof(*policy));
-    struct reader reader = {.policy = policy, .file = file, .problem = problem};
+    struct policy_reader reader = {.policy = policy, .file = file, .problem = problem};
 
     if (policy == NULL || (policy->file = strdup(file)) == NULL) {
         free(policy);
@@ -561,8 +440,11 @@ void steer_policy_free(struct steer_policy *policy)
         free(policy->acts[i].words);
         free(policy->acts[i].cgroup);
     }
+    for (size_t i = 0; i < policy->rule_count; i++)
+        free(policy->rules[i].text);
     free(policy->groups);
     free(policy->acts);
+    free(policy->rules);
     free(policy->file);
     free(policy);
 }
@@ -570,7 +452,7 @@ void steer_policy_free(struct steer_policy *policy)
 void steer_act_text(const struct steer_policy *policy, const struct steer_act *act,
                     char text[STEER_TEXT_SIZE])
 {
-    int size = snprintf(text, STEER_TEXT_SIZE, "%s of", kinds_of_acts[act->kind]);
+    int size = snprintf(text, STEER_TEXT_SIZE, "%s of", steer_act_names[act->kind]);
 
     for (size_t i = 0; i < act->group_count; i++)
         size += snprintf(text + size, STEER_TEXT_SIZE - (size_t)size, " %s",

@@ -63,11 +63,53 @@ struct steer_journal {
     off_t compacted;                     /* bytes that were left when it was last written anew */
 };
 
+/* ---- steer_words.c ---- */
+
+/* Reads a policy, line by line. The functions below read the words of a line from `at` on. */
+struct policy_reader {
+    struct steer_policy *policy;
+    const char *file;
+    unsigned line;
+    char **words; /* of this line ... */
+    size_t count, room;
+    size_t at; /* ... up to which they are read */
+    bool has_goal;
+    struct problem *problem;
+};
+
+/* Returns -EINVAL with a line in reader->problem: where, what stands there, and what is expected; or -ENOMEM. */
+int words_refuse(const struct policy_reader *reader, const char *expected);
+int words_no_memory(const struct policy_reader *reader);
+
+/* Takes the words of a line, which ends before `end`. -EINVAL, -ENOMEM. */
+int words_split(struct policy_reader *reader, const char *at, const char *end);
+void words_forget(struct policy_reader *reader);
+
+/* Whether this word comes next; then it is read. */
+bool words_next_is(struct policy_reader *reader, const char *word);
+
+/* Read what must come next: this word, a number in this range, the name of a group. -EINVAL: it does not. */
+int words_expect(struct policy_reader *reader, const char *word);
+int words_expect_number(struct policy_reader *reader, uint32_t least, uint32_t most,
+                        uint32_t *ret_number);
+int words_expect_group(struct policy_reader *reader, uint32_t *ret_group);
+
 /* ---- steer_policy.c ---- */
 
 #define POLICY_SIZE_MOST 65536 /* bytes */
 
 extern const char *const steer_word_names[STEER_WORD_KINDS];
+
+/* "cpus", "weight" ... */
+extern const char *const steer_act_names[STEER_ACT_KINDS];
+
+/* Reads the words of a goal: "latency p50". */
+int policy_read_measure(struct policy_reader *reader, enum steer_measure *ret_measure);
+
+/* ---- steer_rules.c ---- */
+
+/* Reads a line that begins with `when`. Errors: -EINVAL, -ENOMEM, with a line in reader->problem. */
+int policy_read_rule(struct policy_reader *reader);
 
 /* ---- steer_groups.c ---- */
 

@@ -71,6 +71,8 @@ chmod 644 policy
 
 refused "no policy" 2 "name one file with a policy"
 refused "--undo with one" 2 "--undo takes no policy, and no trace" --undo policy
+refused "a picture in JSON" 2 "--every draws a picture: not with --json" --every 1s --json policy
+refused "a wrong time" 2 "--every 'soon': give a time, e.g. 10s" --every soon policy
 refused "a file that is not there" 1 "nothing.policy: cannot be read" nothing.policy
 sed 's/^goal.*/goal happiness of load/' policy > wrong
 refused "a wrong policy" 1 "wrong:3: 'happiness': give requests/s, received messages/s or latency" wrong
@@ -171,13 +173,43 @@ check_equal "... once" "nothing was to be restored" "$(cat out)"
 
 : > workers
 : > out
-"$dpm" steer --dry-run policy > out 2> err &
+"$dpm" steer --dry-run --every 1s policy > out 2> err &
 steer=$!
 check "--dry-run says what it would try" wait_for 120 grep -q ' would: workers of app: 1 -> 4, predicted +' out
+check "--every draws the loop again and again" wait_for 60 sh -c '[ "$(grep -c "^computation --> meters      1 machine, [1-9]" out)" -ge 2 ]'
+check "... with the goal" grep -q "^Its goal: requests/s of load, [1-9][0-9.]* in the latest snapshot. The loop itself took" out
 kill $steer
 wait $steer
 check_equal "... ends in order" 0 $?
 check_equal "... and does nothing" "" "$(cat workers)"
+
+# ---- rules ----
+
+cat > steered-memory.py << 'END'
+import time
+taken = bytearray(100 << 20)
+for page in range(0, len(taken), 4096):
+    taken[page] = 1
+time.sleep(600)
+END
+: > workers
+sed 's/^settle.*/settle 0s/' policy > rules
+cat >> rules << 'END'
+group memory is name steered-memory.py
+when memory of memory above 100M set workers of app to 3 always
+END
+/usr/bin/python3 steered-memory.py &
+memory=$!
+"$dpm" steer --json rules > decisions 2> err &
+steer=$!
+check "a rule acts by memory" wait_for 120 stands_at 3
+check "... and says so" jq -se '.[0] | .decision == "try" and .rule == 9 and .predicted_gain == null and
+    (.reason | test("^memory of memory above 100M: 1[0-9][0-9] MiB$"))' decisions
+kill $steer $memory
+wait $steer
+check_equal "... and is taken back at the end" "app 3,app 1" "$(paste -sd , workers)"
+sed 's/memory of memory above.*/queue of app above 1 set cpus of app to 1/' rules > wrong
+refused "a rule for an act that no line has" 1 "wrong:9: 'cpus': give weight, workers or shares of GROUP ... to" wrong
 
 # ---- what is stored, and several machines ----
 

@@ -104,6 +104,24 @@ static void test_refused(void **state)
         {"cost 0%\n", "p:1: '0%': give a part of the CPUs"},
         {"cost inf%\n", "p:1: 'inf%': give a part of the CPUs"},
         {"group load is name \"x\n", "p:1: a word begins with '\"'"},
+        {TWO "when mood of app above 1\n", "p:4: 'mood': give requests/s, received messages/s"},
+        {TWO "when run of app above 1\n", "p:4: 'of': give 'queue'"},
+        {TWO "when messages/s of app above 1\n", "p:4: 'above': give 'to'"},
+        {TWO "when queue of app over 1\n", "p:4: 'over': give above or below"},
+        {TWO "when queue of app above -1\n", "p:4: '-1': give a number"},
+        {TWO "when queue of app above inf\n", "p:4: 'inf': give a number"},
+        {TWO "when cpu of app above 40\n", "p:4: '40': give per cent of a CPU"},
+        {TWO "when memory of app above 2X\n", "p:4: '2X': give a size"},
+        {TWO "when latency p99 of app above fast\n", "p:4: 'fast': give a time"},
+        {TWO "when queue of app above 1 set workers of app to 8\n",
+         "p:4: 'workers': give weight, workers or shares of GROUP ... to, as in a line above"},
+        {TWO WORKER "when queue of app above 1 set workers of app to 9\n",
+         "p:5: '9': give a number from 2 to 8"},
+        {TWO "shares of app load by /bin/s {}\n"
+             "when queue of app above 1 set shares of app load to 40 50\n",
+         "p:5: '50': give shares that are 100 in all"},
+        {TWO WORKER "when queue of app above 1 set workers of app to 8 maybe\n",
+         "p:5: 'maybe': give nothing more"},
     };
     (void)state;
 
@@ -207,6 +225,10 @@ static void set_figure(struct steer_figures *figures, const char *name, double v
         figures->no_cpu = value * S;
     else if (strcmp(name, "threads") == 0)
         figures->threads = value;
+    else if (strcmp(name, "memory") == 0)
+        figures->memory = value;
+    else if (strcmp(name, "faults") == 0)
+        figures->major_faults = value;
     else if (strcmp(name, "idle") == 0)
         figures->waits_for_messages = value * S;
     else
@@ -490,6 +512,102 @@ static void test_limit(void **state)
 }
 
 /* 12 % where 2 % are allowed: five seconds of thirty. */
+/* ---- rules ---- */
+
+#define RULE(words) POOL "when " words "\n"
+#define QUIET       "load.asked=100 app.requests=100 app.busy=0.5 app.cpu=0.1 cpus=0.5"
+
+/* What a rule asks for is kept unless it harms. */
+static void test_rule(void **state)
+{
+    struct scene scene;
+    (void)state;
+
+    begin(&scene, RULE("queue of app above 10 set workers of app to 4"), false);
+    tell(&scene, "20 " FULL); /* the model would ask for 8; 10 are not above 10 */
+    assert_string_equal(scene.last.reason, "no rule asks for a change");
+    tell(&scene, "5 " QUIET " app.waiting=12.5");
+    assert_string_equal(scene.decided, "nothing; try workers of app: 2 -> 4");
+    assert_string_equal(scene.last.reason, "queue of app above 10: 12");
+    assert_int_equal(scene.last.rule->line, 6);
+    assert_true(isnan(scene.last.predicted));
+    tell(&scene, "6 " QUIET); /* it helps nothing, and harms nothing */
+    end(&scene, "nothing; try workers of app: 2 -> 4; kept");
+
+    begin(&scene, RULE("queue of app above 10 set workers of app to 4"), false);
+    tell(&scene, "5 " QUIET " app.waiting=12");
+    tell(&scene, "6 load.asked=50 app.requests=50 app.waiting=12");
+    end(&scene, "try workers of app: 2 -> 4; undone");
+
+    begin(&scene, RULE("queue of app above 10 set workers of app to 4 always"), false);
+    tell(&scene, "5 " QUIET " app.waiting=12");
+    tell(&scene, "6 load.asked=50 app.requests=50 app.waiting=12");
+    end(&scene, "try workers of app: 2 -> 4; kept");
+
+    begin(&scene, RULE("queue of app above 10 set workers of app to 4"), true);
+    tell(&scene, "5 " QUIET " app.waiting=12");
+    assert_int_equal(scene.acts, 0);
+    end(&scene, "would workers of app: 2 -> 4");
+}
+
+/* Two rules with different numbers: hysteresis. Of an act, the first one that holds decides. */
+static void test_rules(void **state)
+{
+    struct scene scene;
+    (void)state;
+
+    begin(&scene,
+          RULE("memory of app above 1K set workers of app to 3 always\n"
+               "when cpu of app above 80% set workers of app to 8\n"
+               "when cpu of app below 40% set workers of app to 2"),
+          false);
+    tell(&scene, "5 load.asked=100 app.requests=100 app.cpu=1.5");
+    tell(&scene, "6 load.asked=100 app.requests=100 app.cpu=0.9");
+    tell(&scene, "20 load.asked=100 app.requests=100 app.cpu=0.6"); /* between both */
+    assert_string_equal(scene.decided, "try workers of app: 2 -> 8; kept; nothing");
+    tell(&scene, "10 load.asked=100 app.requests=100 app.cpu=0.9 app.memory=1025");
+    tell(&scene, "30 load.asked=100 app.requests=100 app.cpu=0.9 app.memory=1025");
+    assert_string_equal(
+        scene.decided,
+        "try workers of app: 2 -> 8; kept; nothing; try workers of app: 8 -> 3; kept; nothing");
+    tell(&scene, "16 load.asked=100 app.requests=100 app.cpu=0.1 app.memory=1024");
+    end(&scene, "try workers of app: 2 -> 8; kept; nothing; try workers of app: 8 -> 3; kept; "
+                "nothing; try workers of app: 3 -> 2; kept");
+}
+
+/* Each figure, on either side of its bound. */
+static void test_rule_figures(void **state)
+{
+    static const char *const cases[][3] = {
+        {"requests/s of app below 50", "app.requests=50", "app.requests=49"},
+        {"received messages/s of app above 10", "app.received=10", "app.received=11"},
+        {"latency mean of app above 20ms", "app.requests=100 app.busy=2",
+         "app.requests=100 app.busy=2.1"},
+        {"messages/s of load to app above 7", "load>app=7,1 app>load=9,1", "load>app=8,1"},
+        {"cpu of app above 150%", "app.cpu=1.5", "app.cpu=1.6"},
+        {"run queue of app above 0.5", "app.no_cpu=0.5", "app.no_cpu=0.6"},
+        {"queue of app above 3", "app.waiting=3", "app.waiting=4"},
+        {"memory of app above 1M", "app.memory=1048576", "app.memory=1048577"},
+        {"major faults/s of app above 20", "app.faults=20", "app.faults=21"},
+        {"latency p99 of other above 1ms", "other.busy=1", NULL}, /* it is not known */
+        {"latency p99 of other below 1s", "other.busy=1", NULL},
+    };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+        for (int holds = 0; holds < 2 && cases[i][1 + holds] != NULL; holds++) {
+            struct scene scene;
+            char policy[400], line[200];
+            snprintf(policy, sizeof(policy), POOL "when %s set workers of app to 4\n", cases[i][0]);
+            begin(&scene, policy, false);
+            snprintf(line, sizeof(line), "9 %s", cases[i][1 + holds]);
+            tell(&scene, line); /* too few requests for the goal to be known: no other decision */
+            if (strcmp(scene.decided, holds ? "try workers of app: 2 -> 4" : "") != 0)
+                fail_msg("%s; %s: '%s'", cases[i][0], line, scene.decided);
+            end(&scene, scene.decided);
+        }
+}
+
 static void test_rest(void **state)
 {
     struct scene scene;
@@ -800,6 +918,8 @@ int main(void)
         cmocka_unit_test(test_weight),       cmocka_unit_test(test_cpus),
         cmocka_unit_test(test_pipeline),     cmocka_unit_test(test_cpus_unknown),
         cmocka_unit_test(test_quantiles),    cmocka_unit_test(test_cpu_lists),
+        cmocka_unit_test(test_rule),         cmocka_unit_test(test_rules),
+        cmocka_unit_test(test_rule_figures),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
