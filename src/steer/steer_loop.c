@@ -3,7 +3,7 @@
  * steer_loop.c: when to act, and what to keep. See steer.h.
  *
  *      LEARNS --window is full, an act promises enough--> act --> SETTLES --> TRIES --window is full--> kept, undone
- *        ^                                                                    '-- within the noise: once more as long
+ *        ^  '-- unsteady: one more window                                     '-- within the noise: once more as long
  *        '-----------------------------------------------------------------------'
  *
  * What an act has to gain is more than the noise: some two standard errors of the difference between the two windows, from how the
@@ -22,6 +22,8 @@
 #define EVENTS                                                                                     \
     100 /* requests or messages that a window has at least: the loop is never faster than these */
 #define MEANS_MOST 8
+#define UNSTEADY                                                                                   \
+    0.5 /* noise of a window in which the load may have changed: the next one is waited for */
 #define BACK_OFF                                                                                   \
     6 /* an act is left alone for at most 2 to the power of this times the limit, the window and the settling */
 
@@ -45,6 +47,7 @@ struct steer {
     struct steer_calls calls;
     bool dry, said_nothing;
     bool looks_back;        /* the latest trial was undone; the next window shows what that did */
+    bool waits;             /* an act has enough to gain, but the window was unsteady */
     enum state state, next; /* after settling */
     uint64_t time, since, number;
     double waited;  /* ns since then, however late records are read */
@@ -326,7 +329,8 @@ static int try_act(struct steer *steer, size_t index, const struct steer_candida
     return 0;
 }
 
-/* What was undone, and stayed as bad, was not the act's fault: the load has changed meanwhile. It may be tried again. */
+/* What was worse, was undone and stayed as bad, was not the act's fault; what is worse since it was undone has helped: the load has changed
+ * in the window before it, or in its own. It may be tried again. */
 static void look_back(struct steer *steer)
 {
     struct act_state *state = &steer->acts[steer->tried];
@@ -335,8 +339,9 @@ static void look_back(struct steer *steer)
     if (!steer->looks_back)
         return;
     steer->looks_back = false;
-    if (steer->trial.measured < 0 &&
-        gain_of(steer, steer->trial.after, now) < -steer->trial.measured / 2) {
+    double least = steer->trial.measured < 0 ? -steer->trial.measured / 2
+                                             : -fmax(WORTH, noise_within(&steer->before));
+    if (isfinite(steer->trial.measured) && gain_of(steer, steer->trial.after, now) < least) {
         state->failures--;
         state->free_at = steer->time;
     }
@@ -355,7 +360,11 @@ static int learn(struct steer *steer, struct problem *problem)
     begin(steer, LEARNS);
     if (steer->acted != 0 && steer->time < steer->acted + steer->policy->limit)
         return 0;
-    if (choose(steer, &act, &best))
+    bool any = choose(steer, &act, &best);
+    steer->waits = any && !steer->waits && noise_within(&steer->before) > UNSTEADY;
+    if (steer->waits)
+        return 0;
+    if (any)
         return try_act(steer, act, &best, problem);
     say_nothing_to_do(steer);
     return 0;
@@ -444,7 +453,7 @@ uint64_t steer_rest(const struct steer *steer, double cost)
     double most = steer->policy->cost;
 
     if (steer->state != LEARNS || steer->window.slices > 0 || !steer->said_nothing ||
-        !(cost > most))
+        steer->waits || !(cost > most))
         return 0;
     return (uint64_t)fmin(REST_MOST, steer->before.sum.length * (cost / most - 1));
 }

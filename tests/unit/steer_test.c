@@ -361,7 +361,7 @@ static void test_noise(void **state)
     (void)state;
 
     begin(&scene, POOL, false); /* 20% more, but every second one differs by 60% */
-    tell(&scene, "5 wobble=0.6 load.asked=100 app.requests=100 app.busy=2 app.waiting=10");
+    tell(&scene, "10 wobble=0.6 load.asked=100 app.requests=100 app.busy=2 app.waiting=10");
     tell(&scene, "11 wobble=0.6 load.asked=120 app.requests=120 app.busy=2 app.waiting=10");
     assert_true(scene.last.noise > 0.3);
     end(&scene, "try workers of app: 2 -> 8; undone");
@@ -443,6 +443,49 @@ static void test_changed_load(void **state)
     tell(&scene, "7 load.asked=100 app.requests=100 app.busy=2 app.waiting=2");
     tell(&scene, "6 load.asked=150 app.requests=150 app.busy=3 app.waiting=1");
     end(&scene, "nothing; try workers of app: 2 -> 4; kept"); /* ... and the change is no noise */
+}
+
+/* A load that has changed within the window before an act: what the act is compared with is the next window. */
+static void test_unsteady_before(void **state)
+{
+    struct scene scene;
+    (void)state;
+
+    begin(&scene, POOL, false);
+    tell(&scene, "2 load.asked=400 app.requests=400 app.busy=1.9 app.cpu=0.8 cpus=1");
+    tell(&scene, "3 " FULL);
+    assert_string_equal(scene.decided, "");
+    tell(&scene, "5 " FULL);
+    assert_string_equal(scene.decided, "try workers of app: 2 -> 8");
+    assert_true(fabs(scene.last.before - 100) < 0.01);
+    tell(&scene, "6 load.asked=380 app.requests=380 app.busy=7.6 app.cpu=0.8 cpus=1");
+    end(&scene, "try workers of app: 2 -> 8; kept");
+    begin(&scene, POOL, false); /* one that is never steady waits once */
+    tell(&scene, "9 wobble=0.6 " FULL);
+    assert_string_equal(scene.decided, "");
+    tell(&scene, "1 wobble=0.6 " FULL);
+    end(&scene, "try workers of app: 2 -> 8");
+    begin(&scene, POOL, false); /* and meanwhile the meter does not rest */
+    tell(&scene, "7 load.asked=400 app.requests=400 app.busy=1.5 app.cpu=0.8 cpus=1");
+    tell(&scene, "3 " FULL);
+    assert_int_equal(0, steer_rest(scene.steer, 1));
+    tell(&scene, "5 " FULL);
+    end(&scene, "nothing; try workers of app: 2 -> 8");
+}
+
+/* 100, but unsteady --try--> 140, within the noise --undone--> 100: that it was undone shows that it had helped. */
+static void test_had_helped(void **state)
+{
+    struct scene scene;
+    (void)state;
+
+    begin(&scene, POOL, false);
+    tell(&scene, "10 wobble=0.6 load.asked=100 app.requests=100 app.busy=2 app.waiting=10");
+    tell(&scene, "11 load.asked=140 app.requests=140 app.busy=3 app.waiting=10");
+    assert_string_equal(scene.decided, "try workers of app: 2 -> 8; undone");
+    assert_true(scene.last.measured > 0.5);
+    tell(&scene, "6 load.asked=100 app.requests=100 app.busy=2 app.waiting=10");
+    end(&scene, "try workers of app: 2 -> 8; undone; try workers of app: 2 -> 8");
 }
 
 static void test_few_events(void **state)
@@ -788,18 +831,32 @@ static void test_cpu_lists(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_policy),       cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_pool),         cmocka_unit_test(test_cpus_limit_workers),
-        cmocka_unit_test(test_undone),       cmocka_unit_test(test_worse),
-        cmocka_unit_test(test_noise),        cmocka_unit_test(test_changed_load),
-        cmocka_unit_test(test_wrongly_kept), cmocka_unit_test(test_few_events),
-        cmocka_unit_test(test_limit),        cmocka_unit_test(test_rest),
-        cmocka_unit_test(test_rested),       cmocka_unit_test(test_dry),
-        cmocka_unit_test(test_fails),        cmocka_unit_test(test_fails_for_good),
-        cmocka_unit_test(test_shares),       cmocka_unit_test(test_fair_shares),
-        cmocka_unit_test(test_weight),       cmocka_unit_test(test_cpus),
-        cmocka_unit_test(test_pipeline),     cmocka_unit_test(test_cpus_unknown),
-        cmocka_unit_test(test_quantiles),    cmocka_unit_test(test_cpu_lists),
+        cmocka_unit_test(test_policy),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_pool),
+        cmocka_unit_test(test_cpus_limit_workers),
+        cmocka_unit_test(test_undone),
+        cmocka_unit_test(test_worse),
+        cmocka_unit_test(test_noise),
+        cmocka_unit_test(test_changed_load),
+        cmocka_unit_test(test_unsteady_before),
+        cmocka_unit_test(test_had_helped),
+        cmocka_unit_test(test_wrongly_kept),
+        cmocka_unit_test(test_few_events),
+        cmocka_unit_test(test_limit),
+        cmocka_unit_test(test_rest),
+        cmocka_unit_test(test_rested),
+        cmocka_unit_test(test_dry),
+        cmocka_unit_test(test_fails),
+        cmocka_unit_test(test_fails_for_good),
+        cmocka_unit_test(test_shares),
+        cmocka_unit_test(test_fair_shares),
+        cmocka_unit_test(test_weight),
+        cmocka_unit_test(test_cpus),
+        cmocka_unit_test(test_pipeline),
+        cmocka_unit_test(test_cpus_unknown),
+        cmocka_unit_test(test_quantiles),
+        cmocka_unit_test(test_cpu_lists),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
