@@ -131,7 +131,7 @@ static int by_value(const void *a, const void *b)
 }
 
 /* How windows differ in which nothing was changed, in the same unit: the lower quartile of the steps (of logarithms) from one to the
- * next, since a load that has changed is one or two large steps, and no noise. */
+ * next, since a load that has changed is one or two large steps, and no noise. Of two, both may be that. */
 static double drift_of(const struct steer *steer)
 {
     double steps[MEANS_MOST];
@@ -140,7 +140,7 @@ static double drift_of(const struct steer *steer)
     for (unsigned i = 1; i < steer->mean_count; i++)
         if (steer->means[i] > 0 && steer->means[i - 1] > 0)
             steps[count++] = fabs(log(steer->means[i] / steer->means[i - 1]));
-    if (count < 2)
+    if (count < 3)
         return 0;
     qsort(steps, count, sizeof(*steps), by_value);
     double step = steps[(count - 1) / 4];

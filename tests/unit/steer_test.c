@@ -443,6 +443,11 @@ static void test_changed_load(void **state)
     tell(&scene, "7 load.asked=100 app.requests=100 app.busy=2 app.waiting=2");
     tell(&scene, "6 load.asked=150 app.requests=150 app.busy=3 app.waiting=1");
     end(&scene, "nothing; try workers of app: 2 -> 4; kept"); /* ... and the change is no noise */
+    begin(&scene, POOL, false); /* nor if there are but three windows: 600, 400, 100 */
+    tell(&scene, "8 load.asked=600 app.requests=600 app.busy=1");
+    tell(&scene, "7 load.asked=100 app.requests=100 app.busy=2 app.waiting=2");
+    tell(&scene, "6 load.asked=300 app.requests=300 app.busy=3 app.waiting=1");
+    end(&scene, "nothing; try workers of app: 2 -> 4; kept");
 }
 
 /* A load that has changed within the window before an act: what the act is compared with is the next window. */
