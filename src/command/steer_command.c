@@ -21,6 +21,8 @@
 #include <unistd.h>
 
 #define SLICE 1000000000u /* ns: a snapshot each */
+#define SETTLES_MOST                                                                               \
+    200000000u /* ns that one waits for what is not counted yet: that counts in the next one */
 
 struct steering {
     const char *file;
@@ -335,6 +337,7 @@ static int open_feed(struct steering *steering, struct problem *problem)
         result = open_decisions(steering, problem);
         return result < 0 ? result : live_feed_open(&steering->feed, &options, problem);
     }
+    options.settles_most = SETTLES_MOST; /* of packets of other machines, it may be much */
     result = steer_members_choose(steering->policy, &steering->choice, problem);
     options.acquiring = (struct acquiring){
         .choice = &steering->choice, .waits = true, .below = BELOW_MASTERS, .say = say_line};

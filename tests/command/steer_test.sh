@@ -179,6 +179,16 @@ wait $steer
 check_equal "... ends in order" 0 $?
 check_equal "... and does nothing" "" "$(cat workers)"
 
+# Clients that are not metered: much of what is read waits for them, in vain.
+sed '/^group load/d; s/^goal.*/goal requests\/s of app/; s/^window.*/window 5s/' policy > alone
+"$dpm" steer --dry-run --json alone > decisions 2> err &
+steer=$!
+decides() { [ -s decisions ]; }
+check "clients that are not metered: it decides" wait_for 120 decides
+kill $steer
+wait $steer
+check "... after a window of 5 s, and not of 8 s" jq -se '.[0].time_ns < 8e9' decisions
+
 # ---- what is stored, and several machines ----
 
 : > workers
