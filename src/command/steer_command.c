@@ -58,12 +58,15 @@ struct steering {
 /* ---- what steer asks for ---- */
 
 static int act(void *context, const struct steer_act *act_, const struct steer_setting *to,
-               struct problem *problem)
+               uint64_t *ret_took, struct problem *problem)
 {
     struct steering *steering = context;
+    uint64_t begin = clock_now(CLOCK_MONOTONIC);
+    int result = steer_hands_act(steering->journal, steering->policy, &steering->machine,
+                                 &steering->members, act_, to, problem);
 
-    return steer_hands_act(steering->journal, steering->policy, &steering->machine,
-                           &steering->members, act_, to, problem);
+    *ret_took = clock_now(CLOCK_MONOTONIC) - begin;
+    return result;
 }
 
 static int store_decision(struct steering *steering, const struct record_header *record)
@@ -152,7 +155,7 @@ static void count_slice(struct steering *steering, const struct live_snapshot *s
     tally->records += snapshot->records;
     tally->lost = snapshot->lost;
     tally->slices++;
-    tally->length += snapshot->length;
+    tally->length += snapshot->stands ? 0 : snapshot->length;
     tally->machines = snapshot->machine_count;
 }
 
@@ -236,6 +239,16 @@ static void say_silent(struct steering *steering, const struct live_snapshot *sn
     }
 }
 
+#define LATE_MOST 10000000000 /* ns: if it seems to be more, the clocks of the machines differ */
+
+/* What a session has recorded comes in packets. */
+static double late_by(const struct live_snapshot *snapshot)
+{
+    int64_t late = (int64_t)clock_now(CLOCK_REALTIME) - snapshot->wall;
+
+    return late > 0 && late < LATE_MOST ? (double)late : 0;
+}
+
 static int take_slice(struct steering *steering, struct problem *problem)
 {
     const struct live_snapshot *snapshot = live_snapshot(steering->feed.live, 0);
@@ -248,6 +261,8 @@ static int take_slice(struct steering *steering, struct problem *problem)
     steer_slice_make(snapshot, &steering->members, &slice);
     if (steering->session == NULL)
         add_machine(steering, &slice);
+    else
+        slice.late = late_by(snapshot);
     int result = steer_members_find(&steering->members, steering->policy, problem);
     if (result == 0 && steering->members.ended != 0)
         result = problem_set(problem, -ESRCH, "group %s: its process has ended",

@@ -171,8 +171,9 @@ struct steer_talk {
 };
 
 struct steer_slice {
-    double length; /* ns, of what happened */
+    double length; /* ns, of what happened; 0: nothing is known of this time yet */
     double real;   /* ns that passed meanwhile: more, if records are read late */
+    double late;   /* ns since the end of what happened; 0: not known */
     double cpus;   /* of the machine; 0: not known */
     double busy;   /* ns that these worked, all together */
     struct steer_figures groups[STEER_GROUPS_MOST];
@@ -251,10 +252,10 @@ void steer_setting_text(const struct steer_machine *machine, const struct steer_
 
 struct steer_calls {
     void *context;
-    /* Makes it so. Returns 0, or a negative errno with a line in `problem`: then it stands as at first. But -ESTALE: others have
-     * changed what it has, which is left as it is. -ENOTRECOVERABLE: the way back failed, too. */
+    /* Makes it so; *ret_took: for how many ns nothing was read meanwhile. Returns 0, or a negative errno with a line in `problem`: then it
+     * stands as at first. But -ESTALE: others have changed what it has, which is left as it is. -ENOTRECOVERABLE: the way back failed, too. */
     int (*act)(void *context, const struct steer_act *act, const struct steer_setting *to,
-               struct problem *problem);
+               uint64_t *ret_took, struct problem *problem);
     void (*decided)(void *context, const struct steer_decision *decision);
 };
 

@@ -24,6 +24,7 @@
 #define MEANS_MOST 8
 #define UNSTEADY                                                                                   \
     0.5 /* noise of a window in which the load may have changed: the next one is waited for */
+#define SETTLES_LESS 1e8 /* ns: for so little, no other slice is left out */
 #define BACK_OFF                                                                                   \
     6 /* an act is left alone for at most 2 to the power of this times the limit, the window and the settling */
 
@@ -51,6 +52,9 @@ struct steer {
     enum state state, next; /* after settling */
     uint64_t time, since, number;
     double waited;  /* ns since then, however late records are read */
+    uint64_t took;  /* ns: the latest act, or its way back */
+    double late;    /* ns: the latest slice */
+    double settles; /* ns after `since` that are not measured */
     bool looked;    /* at this trial, and its window is to be twice as long */
     uint64_t acted; /* ns: the latest act; 0: none */
     struct window window, before;
@@ -179,9 +183,11 @@ static void begin(struct steer *steer, enum state state)
     steer->window = (struct window){.slices = 0};
 }
 
+/* What comes next is older than the end of the act: the meter was not read meanwhile, and records come late. */
 static void settle(struct steer *steer, enum state next)
 {
     begin(steer, SETTLES);
+    steer->settles = (double)(steer->policy->settle + steer->took) + steer->late;
     steer->next = next;
 }
 
@@ -294,6 +300,13 @@ static int note_failure(struct steer *steer, size_t index, int error, const stru
     return error == -ENOTRECOVERABLE ? problem_set(problem, -EIO, "%.480s", why->text) : 0;
 }
 
+static int call_act(struct steer *steer, const struct steer_act *act,
+                    const struct steer_setting *to, struct problem *problem)
+{
+    steer->took = 0;
+    return steer->calls.act(steer->calls.context, act, to, &steer->took, problem);
+}
+
 static int try_act(struct steer *steer, size_t index, const struct steer_candidate *best,
                    struct problem *problem)
 {
@@ -320,7 +333,7 @@ static int try_act(struct steer *steer, size_t index, const struct steer_candida
     }
     decide(steer, DECISION_TRIES); /* before it: whatever it does, this was said */
     steer->acted = steer->time;
-    int result = steer->calls.act(steer->calls.context, act, &best->to, &why);
+    int result = call_act(steer, act, &best->to, &why);
     if (result < 0)
         return note_failure(steer, index, result, &why, problem);
     steer->acts[index].now = best->to;
@@ -374,7 +387,7 @@ static int undo(struct steer *steer, struct problem *problem)
 {
     struct act_state *state = &steer->acts[steer->tried];
     struct problem why = {""};
-    int result = steer->calls.act(steer->calls.context, steer->trial.act, &steer->trial.from, &why);
+    int result = call_act(steer, steer->trial.act, &steer->trial.from, &why);
 
     if (result == -ESTALE)
         return note_failure(steer, steer->tried, result, &why, problem);
@@ -411,7 +424,7 @@ static int judge(struct steer *steer, struct problem *problem)
     trial->after = steer_goal(steer->policy, &steer->window.sum);
     trial->measured = gain_of(steer, trial->before, trial->after);
     trial->noise = noise_of(steer, &steer->before, &steer->window);
-    bool whole = steer->window.sum.length >= 1.9 * length_of_trial(steer);
+    bool whole = overdue || steer->window.sum.length >= 1.9 * length_of_trial(steer);
     bool looks = whole || !steer->looked; /* what is worse ends at any time */
     steer->looked = true;
     if (looks && trial->measured > trial->noise) {
@@ -428,16 +441,18 @@ static int judge(struct steer *steer, struct problem *problem)
 
 int steer_add(struct steer *steer, const struct steer_slice *slice, struct problem *problem)
 {
-    if (slice->length <= 0)
-        return 0;
     steer->time += (uint64_t)slice->length;
     steer->waited += fmax(slice->length, slice->real);
+    steer->late = slice->late;
     if (steer->state == SETTLES) {
-        if (steer->time - steer->since >= steer->policy->settle)
+        /* if nothing comes any more, it is the trial that ends */
+        if ((double)(steer->time - steer->since) >= steer->settles - SETTLES_LESS ||
+            steer->waited > steer->settles + 4 * length_of_trial(steer))
             begin(steer, steer->next);
         return 0;
     }
-    add_slice(steer, &steer->window, slice);
+    if (slice->length > 0)
+        add_slice(steer, &steer->window, slice);
     if (steer->state == TRIES)
         return judge(steer, problem);
     return learn(steer, problem);

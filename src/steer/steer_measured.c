@@ -112,8 +112,9 @@ void steer_slice_make(const struct live_snapshot *snapshot, const struct steer_m
     const struct live_rows *processes = &snapshot->tables[LIVE_PROCESSES],
                            *pairs = &snapshot->tables[LIVE_PAIRS];
 
-    *ret_slice =
-        (struct steer_slice){.length = (double)snapshot->length, .real = (double)snapshot->real};
+    /* what has not come yet comes later, with its time */
+    *ret_slice = (struct steer_slice){.length = snapshot->stands ? 0 : (double)snapshot->length,
+                                      .real = (double)snapshot->real};
     if (members->policy != NULL)
         add_machines(snapshot, ret_slice);
     for (size_t i = 0; i < processes->count; i++) {

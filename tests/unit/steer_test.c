@@ -128,13 +128,15 @@ struct scene {
     unsigned acts, second, acted;
     bool fails;
     int error; /* of an act that fails; 0: -EIO */
+    uint64_t took;
 };
 
 static int act(void *context, const struct steer_act *act_, const struct steer_setting *to,
-               struct problem *problem)
+               uint64_t *ret_took, struct problem *problem)
 {
     struct scene *scene = context;
 
+    *ret_took = scene->took;
     (void)act_, (void)to;
     scene->acts++;
     scene->acted = scene->second;
@@ -213,7 +215,7 @@ static void set_figure(struct steer_figures *figures, const char *name, double v
         fail_msg("no figure %s", name);
 }
 
-/* GROUP.FIGURE=VALUE, GROUP>GROUP=MESSAGES,US, cpus=BUSY of 4, wobble=PART of the goal's group */
+/* GROUP.FIGURE=VALUE, GROUP>GROUP=MESSAGES,US, cpus=BUSY of 4, wobble=PART of the goal's group; length, real, late: seconds */
 static void set(const struct scene *scene, char *word, struct steer_slice *slice, double *wobble)
 {
     char *value = strchr(word, '=');
@@ -226,6 +228,12 @@ static void set(const struct scene *scene, char *word, struct steer_slice *slice
         slice->busy = strtod(value, NULL);
     } else if (strcmp(word, "wobble") == 0) {
         *wobble = strtod(value, NULL);
+    } else if (strcmp(word, "length") == 0) {
+        slice->length = strtod(value, NULL) * S;
+    } else if (strcmp(word, "real") == 0) {
+        slice->real = strtod(value, NULL) * S;
+    } else if (strcmp(word, "late") == 0) {
+        slice->late = strtod(value, NULL) * S;
     } else if (to != NULL) {
         *to++ = '\0';
         struct steer_talk *talk = &slice->talk[group_named(scene, word)][group_named(scene, to)];
@@ -491,6 +499,52 @@ static void test_had_helped(void **state)
     assert_true(scene.last.measured > 0.5);
     tell(&scene, "6 load.asked=100 app.requests=100 app.busy=2 app.waiting=10");
     end(&scene, "try workers of app: 2 -> 8; undone; try workers of app: 2 -> 8");
+}
+
+/* A command takes 2 s, and records come 1.5 s late: so long, what comes is older than the end of the act. */
+static void test_settles(void **state)
+{
+    struct scene scene;
+    (void)state;
+
+    begin(&scene, POOL, false);
+    scene.took = 2000000000;
+    tell(&scene, "5 late=1.5 " FULL);
+    tell(&scene, "5 load.asked=50 app.requests=50 app.busy=2 app.waiting=10");
+    tell(&scene, "4 load.asked=380 app.requests=380 app.busy=7.6 app.cpu=0.8 cpus=1");
+    assert_string_equal(scene.decided, "try workers of app: 2 -> 8");
+    tell(&scene, "1 load.asked=380 app.requests=380 app.busy=7.6 app.cpu=0.8 cpus=1");
+    assert_true(fabs(scene.last.after - 380) < 0.01);
+    end(&scene, "try workers of app: 2 -> 8; kept");
+}
+
+/* No machine sends anything for a while: this time counts when its records come, and not before. */
+static void test_stands(void **state)
+{
+    struct live_snapshot snapshot = {.length = 1000000000, .real = 1000000000, .stands = true};
+    const struct steer_members none = {.count = 0};
+    struct steer_slice slice;
+    struct scene scene;
+    (void)state;
+
+    steer_slice_make(&snapshot, &none, &slice);
+    assert_true(slice.length == 0 && slice.real > 0);
+    begin(&scene, POOL, false);
+    tell(&scene, "4 " FULL);
+    tell(&scene, "9 length=0 real=1");
+    assert_string_equal(scene.decided, "");
+    tell(&scene, "1 " FULL);
+    assert_int_equal(scene.last.time, 5000000000);
+    tell(&scene, "1 " FULL);
+    tell(&scene, "20 length=0 real=1");
+    assert_string_equal(scene.decided, "try workers of app: 2 -> 8");
+    tell(&scene, "1 length=0 real=1"); /* nothing is left to judge by, after four windows */
+    end(&scene, "try workers of app: 2 -> 8; undone");
+    begin(&scene, POOL, false); /* the act itself has silenced them */
+    tell(&scene, "5 " FULL);
+    tell(&scene, "22 length=0 real=1"); /* it settles no longer */
+    tell(&scene, "21 length=0 real=1");
+    end(&scene, "try workers of app: 2 -> 8; undone");
 }
 
 static void test_few_events(void **state)
@@ -847,6 +901,8 @@ int main(void)
         cmocka_unit_test(test_unsteady_before),
         cmocka_unit_test(test_had_helped),
         cmocka_unit_test(test_wrongly_kept),
+        cmocka_unit_test(test_settles),
+        cmocka_unit_test(test_stands),
         cmocka_unit_test(test_few_events),
         cmocka_unit_test(test_limit),
         cmocka_unit_test(test_rest),
