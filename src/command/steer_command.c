@@ -249,6 +249,17 @@ static double late_by(const struct live_snapshot *snapshot)
     return late > 0 && late < LATE_MOST ? (double)late : 0;
 }
 
+/* Once. */
+static void say_lost(struct steering *steering, const struct live_snapshot *snapshot)
+{
+    char lost[COUNTED_SIZE];
+
+    if (snapshot->new_lost == 0 || steering->tally.incomplete++ > 0)
+        return;
+    show_counted(snapshot->new_lost, "record", lost);
+    command_say("%s lost: seconds in which records are lost are not measured", lost);
+}
+
 static int take_slice(struct steering *steering, struct problem *problem)
 {
     const struct live_snapshot *snapshot = live_snapshot(steering->feed.live, 0);
@@ -258,6 +269,7 @@ static int take_slice(struct steering *steering, struct problem *problem)
         return 0;
     count_slice(steering, snapshot);
     say_silent(steering, snapshot);
+    say_lost(steering, snapshot);
     steer_slice_make(snapshot, &steering->members, &slice);
     if (steering->session == NULL)
         add_machine(steering, &slice);

@@ -174,6 +174,7 @@ struct steer_slice {
     double length; /* ns, of what happened; 0: nothing is known of this time yet */
     double real;   /* ns that passed meanwhile: more, if records are read late */
     double late;   /* ns since the end of what happened; 0: not known */
+    double lost;   /* records: then what is here is not all, and is not measured */
     double cpus;   /* of the machine; 0: not known */
     double busy;   /* ns that these worked, all together */
     struct steer_figures groups[STEER_GROUPS_MOST];

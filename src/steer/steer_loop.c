@@ -451,7 +451,7 @@ int steer_add(struct steer *steer, const struct steer_slice *slice, struct probl
             begin(steer, steer->next);
         return 0;
     }
-    if (slice->length > 0)
+    if (slice->length > 0 && slice->lost == 0) /* fewer requests would be the act's effect */
         add_slice(steer, &steer->window, slice);
     if (steer->state == TRIES)
         return judge(steer, problem);

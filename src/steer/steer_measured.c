@@ -114,7 +114,8 @@ void steer_slice_make(const struct live_snapshot *snapshot, const struct steer_m
 
     /* what has not come yet comes later, with its time */
     *ret_slice = (struct steer_slice){.length = snapshot->stands ? 0 : (double)snapshot->length,
-                                      .real = (double)snapshot->real};
+                                      .real = (double)snapshot->real,
+                                      .lost = (double)snapshot->new_lost};
     if (members->policy != NULL)
         add_machines(snapshot, ret_slice);
     for (size_t i = 0; i < processes->count; i++) {

@@ -215,7 +215,7 @@ static void set_figure(struct steer_figures *figures, const char *name, double v
         fail_msg("no figure %s", name);
 }
 
-/* GROUP.FIGURE=VALUE, GROUP>GROUP=MESSAGES,US, cpus=BUSY of 4, wobble=PART of the goal's group; length, real, late: seconds */
+/* GROUP.FIGURE=VALUE, GROUP>GROUP=MESSAGES,US, cpus=BUSY of 4, wobble=PART of the goal's group; length, real, late: seconds; lost: records */
 static void set(const struct scene *scene, char *word, struct steer_slice *slice, double *wobble)
 {
     char *value = strchr(word, '=');
@@ -232,6 +232,8 @@ static void set(const struct scene *scene, char *word, struct steer_slice *slice
         slice->length = strtod(value, NULL) * S;
     } else if (strcmp(word, "real") == 0) {
         slice->real = strtod(value, NULL) * S;
+    } else if (strcmp(word, "lost") == 0) {
+        slice->lost = strtod(value, NULL);
     } else if (strcmp(word, "late") == 0) {
         slice->late = strtod(value, NULL) * S;
     } else if (to != NULL) {
@@ -545,6 +547,32 @@ static void test_stands(void **state)
     tell(&scene, "22 length=0 real=1"); /* it settles no longer */
     tell(&scene, "21 length=0 real=1");
     end(&scene, "try workers of app: 2 -> 8; undone");
+}
+
+/* Where records are lost, there seem to be fewer requests: such a second is not measured. */
+static void test_lost(void **state)
+{
+    struct live_snapshot snapshot = {.length = 1000000000, .new_lost = 3};
+    const struct steer_members none = {.count = 0};
+    struct steer_slice slice;
+    struct scene scene;
+    (void)state;
+
+    steer_slice_make(&snapshot, &none, &slice);
+    assert_true(slice.lost == 3);
+    begin(&scene, POOL, false);
+    tell(&scene, "4 " FULL);
+    tell(&scene, "9 lost=1 load.asked=10 app.requests=10 app.busy=1");
+    assert_string_equal(scene.decided, "");
+    tell(&scene, "1 " FULL);
+    assert_string_equal(scene.decided, "try workers of app: 2 -> 8");
+    assert_true(fabs(scene.last.before - 100) < 0.01);
+    assert_int_equal(scene.last.time, 14000000000);
+    tell(&scene, "1 " FULL);
+    tell(&scene, "20 lost=1 load.asked=380 app.requests=380 app.busy=7.6");
+    assert_string_equal(scene.decided, "try workers of app: 2 -> 8");
+    tell(&scene, "1 lost=1 load.asked=380 app.requests=380 app.busy=7.6");
+    end(&scene, "try workers of app: 2 -> 8; undone"); /* nothing is known of it */
 }
 
 static void test_few_events(void **state)
@@ -903,6 +931,7 @@ int main(void)
         cmocka_unit_test(test_wrongly_kept),
         cmocka_unit_test(test_settles),
         cmocka_unit_test(test_stands),
+        cmocka_unit_test(test_lost),
         cmocka_unit_test(test_few_events),
         cmocka_unit_test(test_limit),
         cmocka_unit_test(test_rest),
