@@ -95,7 +95,11 @@ static void print_text(const struct steer_policy *policy, const struct words *wo
     fprintf(file, "%9.1f s  %s", (double)decision->time / 1e9, decision_name(decision->outcome));
     if (decision->act == NULL) {
         value_text(policy, decision->before, before);
-        fprintf(file, " to do: %s %s (noise %.0f%%)\n", words->goal, before, 100 * decision->noise);
+        if (isfinite(decision->noise))
+            fprintf(file, " to do: %s %s (noise %.0f%%)\n", words->goal, before,
+                    100 * decision->noise);
+        else
+            fprintf(file, " to judge by: %s %s\n", words->goal, before);
         fprintf(file, "              %s\n", words->reason);
         return;
     }

@@ -46,10 +46,11 @@ struct steer {
     const struct steer_policy *policy;
     const struct steer_machine *machine;
     struct steer_calls calls;
-    bool dry, said_nothing;
-    bool looks_back;        /* the latest trial was undone; the next window shows what that did */
-    bool waits;             /* an act has enough to gain, but the window was unsteady */
-    enum state state, next; /* after settling */
+    bool dry, said_nothing, said_few;
+    const char *said_missing; /* the group without a process that was named last; NULL: none */
+    bool looks_back;          /* the latest trial was undone; the next window shows what that did */
+    bool waits;               /* an act has enough to gain, but the window was unsteady */
+    enum state state, next;   /* after settling */
     uint64_t time, since, number;
     double waited;  /* ns since then, however late records are read */
     uint64_t took;  /* ns: the latest act, or its way back */
@@ -266,25 +267,77 @@ static unsigned left_alone(const struct steer *steer)
     return count;
 }
 
+/* The first group, of the goal or of an act, that has no process; NULL: each has, or it is not known. */
+static const char *missing_in(const struct steer *steer, const struct window *window)
+{
+    const struct steer_policy *policy = steer->policy;
+    const struct steer_figures *groups = window->sum.groups;
+
+    if (window->slices == 0)
+        return NULL;
+    if (groups[policy->goal].processes == 0)
+        return policy->groups[policy->goal].name;
+    for (size_t i = 0; i < policy->act_count; i++)
+        for (size_t j = 0; j < policy->acts[i].group_count; j++)
+            if (groups[policy->acts[i].groups[j]].processes == 0)
+                return policy->groups[policy->acts[i].groups[j]].name;
+    return NULL;
+}
+
 static void say_nothing_to_do(struct steer *steer)
 {
     unsigned alone = left_alone(steer);
+    const char *missing = missing_in(steer, &steer->before);
 
-    if (steer->said_nothing)
+    if (steer->said_nothing && (missing == NULL || missing == steer->said_missing))
         return;
     steer->said_nothing = true;
+    steer->said_missing = missing;
     steer->trial = (struct steer_decision){.number = steer->number,
                                            .before = steer_goal(steer->policy, &steer->before.sum),
                                            .before_length = steer->before.sum.length,
                                            .after = NAN,
                                            .noise = noise_within(&steer->before)};
-    snprintf(steer->trial.reason, sizeof(steer->trial.reason),
-             alone == 0
-                 ? "no predicted gain is above 5%% and above the noise"
-                 : "no other predicted gain is above 5%% and above the noise; left alone for now: "
-                   "%u",
-             alone);
+    int length = snprintf(
+        steer->trial.reason, sizeof(steer->trial.reason),
+        alone == 0
+            ? "no predicted gain is above 5%% and above the noise"
+            : "no other predicted gain is above 5%% and above the noise; left alone for now: %u",
+        alone);
+    if (missing != NULL)
+        snprintf(steer->trial.reason + length, sizeof(steer->trial.reason) - (size_t)length,
+                 "; group %.100s has no process that is metered", missing);
     decide(steer, DECISION_NOTHING);
+}
+
+/* Once, as long as they stay so few. The latest trial is still to be looked back at. */
+static void say_too_few(struct steer *steer)
+{
+    const struct window *window = &steer->window;
+    const char *missing = missing_in(steer, window);
+    double events = events_of(steer, window);
+    struct steer_decision few = {.outcome = DECISION_NOTHING,
+                                 .number = steer->number,
+                                 .time = steer->time,
+                                 .before = steer_goal(steer->policy, &window->sum),
+                                 .before_length = window->sum.length,
+                                 .after = NAN,
+                                 .noise = NAN};
+
+    if (steer->said_few)
+        return;
+    steer->said_few = true;
+    if (missing != NULL)
+        snprintf(few.reason, sizeof(few.reason), "group %.100s has no process that is metered",
+                 missing);
+    else if (events < EVENTS)
+        snprintf(few.reason, sizeof(few.reason), "%.0f %s in %.0f s: a decision needs %d", events,
+                 steer->policy->measure == STEER_RECEIVED ? "messages" : "requests",
+                 steer->waited / 1e9, EVENTS);
+    else
+        snprintf(few.reason, sizeof(few.reason), "of %.0f s, only %.1f s could be measured",
+                 steer->waited / 1e9, window->sum.length / 1e9);
+    steer->calls.decided(steer->calls.context, &few);
 }
 
 /* It could not be done. If it could not be undone either, its way back is that of all acts, at the end. */
@@ -365,8 +418,13 @@ static int learn(struct steer *steer, struct problem *problem)
     struct steer_candidate best;
     size_t act;
 
-    if (!is_full(steer, &steer->window))
+    bool late = steer->waited > 4 * (double)steer->policy->window;
+    if (!is_full(steer, &steer->window)) {
+        if (late)
+            say_too_few(steer);
         return 0;
+    }
+    steer->said_few = steer->said_few && late;
     steer->before = steer->window;
     look_back(steer);
     note_mean(steer, steer_goal(steer->policy, &steer->before.sum));

@@ -191,7 +191,9 @@ static uint32_t group_named(const struct scene *scene, const char *name)
 
 static void set_figure(struct steer_figures *figures, const char *name, double value)
 {
-    if (strcmp(name, "requests") == 0)
+    if (strcmp(name, "processes") == 0)
+        figures->processes = value;
+    else if (strcmp(name, "requests") == 0)
         figures->requests = value;
     else if (strcmp(name, "asked") == 0)
         figures->asked = value;
@@ -255,6 +257,8 @@ static void tell(struct scene *scene, const char *line)
     struct problem problem = {""};
     double wobble = 0;
 
+    for (size_t i = 0; i < ARRAY_SIZE(slice.groups); i++)
+        slice.groups[i].processes = 1;
     snprintf(text, sizeof(text), "%s", line);
     unsigned long count = strtoul(strtok_r(text, " ", &rest), NULL, 10);
     for (char *word; (word = strtok_r(NULL, " ", &rest)) != NULL;)
@@ -581,10 +585,13 @@ static void test_few_events(void **state)
     (void)state;
 
     begin(&scene, POOL, false); /* 100 answers take 33 s */
-    tell(&scene, "33 load.asked=3 app.requests=3 app.busy=2 app.waiting=10");
+    tell(&scene, "20 load.asked=3 app.requests=3 app.busy=2 app.waiting=10");
     assert_string_equal(scene.decided, "");
+    tell(&scene, "13 load.asked=3 app.requests=3 app.busy=2 app.waiting=10");
+    assert_string_equal(scene.last.reason, "63 requests in 21 s: a decision needs 100");
+    assert_string_equal(scene.decided, "nothing");
     tell(&scene, "1 load.asked=3 app.requests=3 app.busy=2 app.waiting=10");
-    end(&scene, "try workers of app: 2 -> 8");
+    end(&scene, "nothing; try workers of app: 2 -> 8");
     begin(&scene, POOL, false); /* nothing is left to judge by: undone after four windows */
     tell(&scene, "5 " FULL);
     tell(&scene, "22 app.busy=2");
@@ -592,13 +599,41 @@ static void test_few_events(void **state)
     begin(&scene, POOL, false); /* the window before the act took 25 s: those after it may, too */
     tell(&scene, "25 load.asked=4 app.requests=4 app.busy=2 app.waiting=10");
     tell(&scene, "24 load.asked=4.5 app.requests=4.5 app.busy=2.2 app.waiting=10");
-    end(&scene, "try workers of app: 2 -> 8; kept");
+    end(&scene, "nothing; try workers of app: 2 -> 8; kept");
     begin(&scene, POOL, false); /* within the noise: as long again, which is 25 s */
     tell(&scene, "25 load.asked=4 app.requests=4 app.busy=2 app.waiting=10");
     tell(&scene, "48 load.asked=4 app.requests=4 app.busy=2 app.waiting=10");
-    assert_string_equal(scene.decided, "try workers of app: 2 -> 8");
+    assert_string_equal(scene.decided, "nothing; try workers of app: 2 -> 8");
     tell(&scene, "1 load.asked=4 app.requests=4 app.busy=2 app.waiting=10");
-    end(&scene, "try workers of app: 2 -> 8; undone");
+    end(&scene, "nothing; try workers of app: 2 -> 8; undone");
+}
+
+/* A name that no process has, or a goal of which nothing comes: one line says so, and another one when that changes. */
+static void test_nothing_known(void **state)
+{
+    struct scene scene;
+    (void)state;
+
+    begin(&scene, POOL, false);
+    tell(&scene, "15 load.asked=100");
+    assert_string_equal(scene.last.reason, "no predicted gain is above 5% and above the noise");
+    tell(&scene, "15 load.asked=100 app.processes=0");
+    assert_string_equal(scene.last.reason, "no predicted gain is above 5% and above the noise; "
+                                           "group app has no process that is metered");
+    end(&scene, "nothing; nothing");
+    begin(&scene, POOL, false);
+    tell(&scene, "60 load.processes=0 app.requests=100");
+    assert_string_equal(scene.last.reason, "group load has no process that is metered");
+    assert_true(isnan(scene.last.noise));
+    tell(&scene, "10 load.asked=100"); /* it has begun: nothing to do; and ends again */
+    tell(&scene, "30 load.processes=0");
+    assert_string_equal(scene.last.reason, "group load has no process that is metered");
+    end(&scene, "nothing; nothing; nothing; nothing");
+    begin(&scene, POOL, false);
+    tell(&scene, "2 load.asked=100");
+    tell(&scene, "30 load.asked=100 lost=1");
+    assert_string_equal(scene.last.reason, "of 21 s, only 2.0 s could be measured");
+    end(&scene, "nothing");
 }
 
 static void test_limit(void **state)
@@ -933,6 +968,7 @@ int main(void)
         cmocka_unit_test(test_stands),
         cmocka_unit_test(test_lost),
         cmocka_unit_test(test_few_events),
+        cmocka_unit_test(test_nothing_known),
         cmocka_unit_test(test_limit),
         cmocka_unit_test(test_rest),
         cmocka_unit_test(test_rested),
