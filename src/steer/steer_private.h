@@ -114,8 +114,8 @@ void journal_done(struct steer_journal *journal);
 
 #define ALL_ACTS UINT32_MAX
 
-/* Restores entries, the latest first, as far as they are as the act has made them. What has gone counts as restored; what others have
- * changed since is left as it is, and counted in journal->changed. Returns the first error. */
+/* Restores entries, the latest first, as far as they are as the act has made them. What has gone is done with, and not counted; what others
+ * have changed since is left as it is, and counted in journal->changed. Returns the first error. */
 int journal_restore(struct steer_journal *journal, uint32_t act, size_t *ret_restored,
                     struct problem *problem);
 

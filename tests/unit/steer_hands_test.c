@@ -546,7 +546,8 @@ static void test_nice(void **state)
 static void test_cgroup(void **state)
 {
     struct problem problem = {""};
-    char acts[200], text[64];
+    char acts[200], text[64], path[200];
+    struct steer_restored restored;
     struct scene scene;
     (void)state;
 
@@ -573,6 +574,12 @@ static void test_cgroup(void **state)
     assert_true(strncmp(text, "150", 3) == 0);
     assert_int_equal(act(&scene, 1, 2, &problem), -ENOENT);
     assert_non_null(strstr(problem.text, "/none: has neither cpu.weight nor cpu.shares"));
+    assert_int_equal(act(&scene, 0, 4, &problem), 0); /* its service ends */
+    snprintf(path, sizeof(path), "%s/cpu.weight", folder);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(steer_journal_end(scene.journal, &restored, &problem), 0);
+    assert_int_equal(restored.count, 0);
+    scene.journal = NULL;
     end(&scene);
 }
 
@@ -677,6 +684,7 @@ static void test_used_again(void **state)
     struct steer_journal *journal = calloc(1, sizeof(*journal));
     cpu_set_t before, after;
     char text[300];
+    size_t restored = 1;
     (void)state;
 
     assert_non_null(journal);
@@ -687,7 +695,9 @@ static void test_used_again(void **state)
              scene.target, scene.target);
     journal_parse(journal, text, strlen(text));
     assert_int_equal(sched_getaffinity(scene.target, sizeof(before), &before), 0);
-    assert_int_equal(journal_restore(journal, ALL_ACTS, NULL, NULL), 0);
+    assert_int_equal(journal_restore(journal, ALL_ACTS, &restored, NULL), 0);
+    assert_int_equal(restored, 0);
+    assert_true(journal->entries[0].restored);
     assert_int_equal(sched_getaffinity(scene.target, sizeof(after), &after), 0);
     assert_true(CPU_EQUAL(&before, &after));
     journal_done(journal);
