@@ -170,6 +170,12 @@ struct steer_talk {
     double time; /* ns in flight */
 };
 
+/* The processes of a group that run: when they began, as PROCESS_START. */
+struct steer_ages {
+    uint64_t oldest, youngest;
+    size_t count; /* 0: none runs, or it is not known, as in a session */
+};
+
 struct steer_slice {
     double length; /* ns, of what happened; 0: nothing is known of this time yet */
     double real;   /* ns that passed meanwhile: more, if records are read late */
@@ -179,6 +185,7 @@ struct steer_slice {
     double busy;   /* ns that these worked, all together */
     struct steer_figures groups[STEER_GROUPS_MOST];
     struct steer_talk talk[STEER_GROUPS_MOST][STEER_GROUPS_MOST];
+    struct steer_ages ages[STEER_GROUPS_MOST];
 };
 
 /* The interval of a snapshot, which must be the latest. `cpus` and `busy` stay 0, except in a session. */

@@ -240,6 +240,21 @@ static int note_weight(struct steer_journal *journal, uint32_t index, const char
     return problem_set(problem, -ENOMEM, "out of memory");
 }
 
+/* It is theirs: the next try begins with what it has then. A service that starts again has a new cgroup, too. */
+static int give_up(struct steer_journal *journal, uint32_t index, const char *file,
+                   struct problem *problem)
+{
+    for (size_t i = 0; i < journal->count; i++) {
+        if (journal->entries[i].act != index || journal->entries[i].restored)
+            continue;
+        journal_note_changed(journal, &journal->entries[i]);
+        journal_note_restored(journal, i);
+    }
+    journal->acts[index].is = journal->earlier[index].is = false;
+    return problem_set(problem, -ESTALE,
+                       "%.300s: it was changed by others meanwhile: left as it is", file);
+}
+
 static int change_weight(struct steer_journal *journal, uint32_t index, const struct steer_act *act,
                          uint32_t times, struct problem *problem)
 {
@@ -257,8 +272,7 @@ static int change_weight(struct steer_journal *journal, uint32_t index, const st
     if (!has_entry(journal, index))
         result = note_weight(journal, index, file, problem);
     else if (!file_is_ours(journal, first_entry(journal, index), cgroup_read(file)))
-        result = problem_set(problem, -ESTALE,
-                             "%.300s: it was changed by others meanwhile: left as it is", file);
+        result = give_up(journal, index, file, problem);
     if (result < 0)
         return result;
     unsigned long weight = strtoul(first_entry(journal, index)->value, NULL, 10) * times;

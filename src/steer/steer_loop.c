@@ -38,8 +38,9 @@ struct window {
 
 struct act_state {
     struct steer_setting now;
-    unsigned failures; /* in a row */
-    uint64_t free_at;  /* ns: not before */
+    unsigned failures;      /* in a row */
+    uint64_t free_at;       /* ns: not before */
+    struct steer_ages pool; /* WORKERS: its processes when it was kept */
 };
 
 struct steer {
@@ -59,6 +60,7 @@ struct steer {
     bool looked;    /* at this trial, and its window is to be twice as long */
     uint64_t acted; /* ns: the latest act; 0: none */
     struct window window, before;
+    struct steer_ages ages[STEER_GROUPS_MOST]; /* in the latest slice */
     double means[MEANS_MOST]; /* of windows with nothing changed, the latest first */
     unsigned mean_count;
     struct act_state acts[STEER_ACTS_MOST];
@@ -413,6 +415,27 @@ static void look_back(struct steer *steer)
     }
 }
 
+/* A pool that was started again has as many workers as at first: fewer, and none of those that it had. Where one process has all of them,
+ * that is another one. But if as many were replaced, one by one, it stands as it did. */
+static bool was_restarted(const struct steer_ages *before, const struct steer_ages *now)
+{
+    return before->count > 0 && now->count > 0 && now->oldest > before->youngest &&
+           (now->count < before->count || now->count == 1);
+}
+
+static void look_for_restarts(struct steer *steer)
+{
+    for (size_t i = 0; i < steer->policy->act_count; i++) {
+        const struct steer_act *act = &steer->policy->acts[i];
+        struct act_state *state = &steer->acts[i];
+        if (!was_restarted(&state->pool, &steer->ages[act->groups[0]]))
+            continue;
+        state->now = steer_setting_at_first(act);
+        state->pool = (struct steer_ages){.count = 0};
+        steer->said_nothing = false;
+    }
+}
+
 static int learn(struct steer *steer, struct problem *problem)
 {
     struct steer_candidate best;
@@ -431,6 +454,7 @@ static int learn(struct steer *steer, struct problem *problem)
     begin(steer, LEARNS);
     if (steer->acted != 0 && steer->time < steer->acted + steer->policy->limit)
         return 0;
+    look_for_restarts(steer);
     bool any = choose(steer, &act, &best);
     steer->waits = any && !steer->waits && noise_within(&steer->before) > UNSTEADY;
     if (steer->waits)
@@ -488,6 +512,8 @@ static int judge(struct steer *steer, struct problem *problem)
     if (looks && trial->measured > trial->noise) {
         decide(steer, DECISION_KEPT);
         steer->acts[steer->tried].failures = 0;
+        if (trial->act->kind == STEER_WORKERS)
+            steer->acts[steer->tried].pool = steer->ages[trial->act->groups[0]];
         steer->mean_count = 0;
         begin(steer, LEARNS);
         return 0;
@@ -502,6 +528,7 @@ int steer_add(struct steer *steer, const struct steer_slice *slice, struct probl
     steer->time += (uint64_t)slice->length;
     steer->waited += fmax(slice->length, slice->real);
     steer->late = slice->late;
+    memcpy(steer->ages, slice->ages, sizeof(steer->ages));
     if (steer->state == SETTLES) {
         /* if nothing comes any more, it is the trial that ends */
         if ((double)(steer->time - steer->since) >= steer->settles - SETTLES_LESS ||

@@ -106,6 +106,19 @@ static void add_machines(const struct live_snapshot *snapshot, struct steer_slic
     }
 }
 
+static void add_ages(const struct steer_members *members, struct steer_slice *slice)
+{
+    for (size_t i = 0; i < members->count; i++) {
+        const struct steer_member *member = &members->at[i];
+        struct steer_ages *ages = &slice->ages[member->group];
+        if (ages->count == 0 || member->start < ages->oldest)
+            ages->oldest = member->start;
+        if (member->start > ages->youngest)
+            ages->youngest = member->start;
+        ages->count++;
+    }
+}
+
 void steer_slice_make(const struct live_snapshot *snapshot, const struct steer_members *members,
                       struct steer_slice *ret_slice)
 {
@@ -116,6 +129,7 @@ void steer_slice_make(const struct live_snapshot *snapshot, const struct steer_m
     *ret_slice = (struct steer_slice){.length = snapshot->stands ? 0 : (double)snapshot->length,
                                       .real = (double)snapshot->real,
                                       .lost = (double)snapshot->new_lost};
+    add_ages(members, ret_slice);
     if (members->policy != NULL)
         add_machines(snapshot, ret_slice);
     for (size_t i = 0; i < processes->count; i++) {

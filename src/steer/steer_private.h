@@ -86,6 +86,9 @@ int journal_note_effect(struct steer_journal *journal, uint32_t act, const struc
                         struct problem *problem);
 void journal_note_restored(struct steer_journal *journal, size_t index);
 
+/* Others have changed it since. */
+void journal_note_changed(struct steer_journal *journal, const struct entry *entry);
+
 /* When all entries are restored, the file forgets them, so that it does not grow without end. */
 void journal_forget(struct steer_journal *journal);
 

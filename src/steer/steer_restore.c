@@ -335,7 +335,7 @@ static int restore(const struct steer_journal *journal, const struct entry *entr
     }
 }
 
-static void note_changed(struct steer_journal *journal, const struct entry *entry)
+void journal_note_changed(struct steer_journal *journal, const struct entry *entry)
 {
     if (journal->changed++ == 0 && entry->kind == ENTRY_FILE)
         snprintf(journal->first_changed, sizeof(journal->first_changed), "%.300s", entry->file);
@@ -364,7 +364,7 @@ static int restore_some(struct steer_journal *journal, uint32_t act, bool comman
         if (result < 0)
             continue;
         if (result == LEFT_CHANGED)
-            note_changed(journal, entry);
+            journal_note_changed(journal, entry);
         journal_note_restored(journal, i - 1);
         *restored += result == 0;
     }

@@ -217,7 +217,7 @@ static void set_figure(struct steer_figures *figures, const char *name, double v
         fail_msg("no figure %s", name);
 }
 
-/* GROUP.FIGURE=VALUE, GROUP>GROUP=MESSAGES,US, cpus=BUSY of 4, wobble=PART of the goal's group; length, real, late: seconds; lost: records */
+/* GROUP.FIGURE=VALUE, GROUP.began=OLDEST,YOUNGEST,COUNT, GROUP>GROUP=MESSAGES,US, cpus=BUSY of 4, wobble=PART of the goal's group; length, real, late: seconds; lost: records */
 static void set(const struct scene *scene, char *word, struct steer_slice *slice, double *wobble)
 {
     char *value = strchr(word, '=');
@@ -246,7 +246,14 @@ static void set(const struct scene *scene, char *word, struct steer_slice *slice
     } else {
         assert_non_null(dot);
         *dot++ = '\0';
-        set_figure(&slice->groups[group_named(scene, word)], dot, strtod(value, NULL));
+        uint32_t group = group_named(scene, word);
+        if (strcmp(dot, "began") == 0) {
+            slice->ages[group].oldest = strtoul(value, &value, 10);
+            slice->ages[group].youngest = strtoul(value + 1, &value, 10);
+            slice->ages[group].count = strtoul(value + 1, NULL, 10);
+        } else {
+            set_figure(&slice->groups[group], dot, strtod(value, NULL));
+        }
     }
 }
 
@@ -636,6 +643,42 @@ static void test_nothing_known(void **state)
     end(&scene, "nothing");
 }
 
+#define KEPT "load.asked=380 app.requests=380 app.busy=7.6 app.cpu=0.8 cpus=1 "
+
+/* A service that is restarted has as many workers as at first; one whose workers are replaced, one by one, has as many as before. */
+static void test_restarted(void **state)
+{
+    struct steer_member at[] = {{.pid = 8, .start = 30},
+                                {.pid = 9, .start = 20, .group = 1},
+                                {.pid = 10, .start = 40, .group = 1}};
+    const struct steer_members members = {.at = at, .count = 3};
+    const struct live_snapshot snapshot = {.length = 1000000000};
+    struct steer_slice slice;
+    struct scene scene;
+    (void)state;
+
+    steer_slice_make(&snapshot, &members, &slice);
+    assert_true(slice.ages[1].oldest == 20 && slice.ages[1].youngest == 40);
+    assert_true(slice.ages[0].count == 1 && slice.ages[1].count == 2);
+    begin(&scene, POOL, false);
+    tell(&scene, "5 app.began=1,2,2 " FULL);
+    tell(&scene, "6 app.began=1,9,8 " KEPT);
+    tell(&scene, "10 app.began=1,9,8 " KEPT);
+    assert_string_equal(scene.decided, "try workers of app: 2 -> 8; kept; nothing");
+    tell(&scene, "5 app.began=30,31,2 " FULL);
+    end(&scene, "try workers of app: 2 -> 8; kept; nothing; try workers of app: 2 -> 8");
+    begin(&scene, POOL, false);
+    tell(&scene, "5 app.began=1,2,2 " FULL);
+    tell(&scene, "6 app.began=1,9,8 " KEPT);
+    tell(&scene, "10 app.began=30,90,8 " FULL);
+    end(&scene, "try workers of app: 2 -> 8; kept; nothing");
+    begin(&scene, POOL, false); /* one process with all of them */
+    tell(&scene, "5 app.began=1,1,1 " FULL);
+    tell(&scene, "6 app.began=1,1,1 " KEPT);
+    tell(&scene, "10 app.began=30,30,1 " FULL);
+    end(&scene, "try workers of app: 2 -> 8; kept; try workers of app: 2 -> 8");
+}
+
 static void test_limit(void **state)
 {
     struct scene scene;
@@ -969,6 +1012,7 @@ int main(void)
         cmocka_unit_test(test_lost),
         cmocka_unit_test(test_few_events),
         cmocka_unit_test(test_nothing_known),
+        cmocka_unit_test(test_restarted),
         cmocka_unit_test(test_limit),
         cmocka_unit_test(test_rest),
         cmocka_unit_test(test_rested),
