@@ -908,7 +908,15 @@ static void test_cpus(void **state)
     begin(&scene, TWO GOAL "cpus of load app\n", false);
     tell(&scene,
          "5 load.asked=200 load.outstanding=2 load>app=400,1000 app>load=400,1000 app.cpu=0.5");
-    end(&scene, "try cpus of load app: any CPU -> CPU 0-3");
+    tell(&scene, "6 load.asked=300 load>app=400,100 app.cpu=0.5 app.no_cpu=0.1");
+    tell(&scene, "10 load.asked=300 load>app=400,100 app.cpu=3 app.no_cpu=0.5");
+    assert_string_equal(scene.decided, "try cpus of load app: any CPU -> CPU 0-3; kept; nothing");
+    tell(&scene, "5 load.asked=300 load>app=400,100 app.cpu=3.5 app.no_cpu=0.5"); /* too much */
+    assert_true(scene.last.is_rough && fabs(scene.last.predicted - 1) < 0.01);
+    tell(&scene, "6 load.asked=500 load>app=400,100 app.cpu=5");
+    tell(&scene, "5 load.asked=500 load>app=400,100 app.cpu=5");
+    end(&scene, "try cpus of load app: any CPU -> CPU 0-3; kept; nothing; "
+                "try cpus of load app: CPU 0-3 -> any CPU; kept; nothing");
     begin(&scene, TWO GOAL "cpus of load app\n", false); /* more than the largest set has */
     tell(&scene, "5 load.asked=200 load.outstanding=2 load>app=400,1000 app.cpu=3.5");
     end(&scene, "nothing");
