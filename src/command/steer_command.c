@@ -38,6 +38,7 @@ struct steering {
     struct steer_tally tally;
     uint64_t began;  /* CLOCK_MONOTONIC; 0: not yet */
     uint64_t silent; /* a bit for each machine that was said to be silent */
+    bool said_refused;
     struct steer_policy *policy;
     struct steer_machine machine;
     struct steer_members members;
@@ -261,6 +262,19 @@ static void say_lost(struct steering *steering, const struct live_snapshot *snap
     command_say("%s lost: seconds in which records are lost are not measured", lost);
 }
 
+/* What cannot be given to a process that has begun meanwhile is said once. */
+static int tend(struct steering *steering, struct problem *problem)
+{
+    if (steering->journal == NULL)
+        return 0;
+    int result = steer_hands_tend(steering->journal, steering->policy, &steering->members, problem);
+    if (result == 0 && problem->text[0] != '\0' && !steering->said_refused) {
+        command_say("%s: new processes of which that is true stay as they are", problem->text);
+        steering->said_refused = true;
+    }
+    return result;
+}
+
 static int take_slice(struct steering *steering, struct problem *problem)
 {
     const struct live_snapshot *snapshot = live_snapshot(steering->feed.live, 0);
@@ -280,8 +294,8 @@ static int take_slice(struct steering *steering, struct problem *problem)
     if (result == 0 && steering->members.ended != 0)
         result = problem_set(problem, -ESRCH, "group %s: its process has ended",
                              steering->policy->groups[steering->members.ended - 1].name);
-    if (result == 0 && steering->journal != NULL)
-        result = steer_hands_tend(steering->journal, steering->policy, &steering->members, problem);
+    if (result == 0)
+        result = tend(steering, problem);
     if (result == 0)
         result = add_slice(steering, snapshot, &slice, problem);
     if (result == 0 && steering->unstored < 0)

@@ -319,7 +319,8 @@ int steer_hands_act(struct steer_journal *journal, const struct steer_policy *po
                     const struct steer_act *act, const struct steer_setting *to,
                     struct problem *problem);
 
-/* Processes and threads that have come since get what their group has. */
+/* Processes and threads that have come since get what their group has. Returns 0, with a line in `problem` if one of these cannot, which
+ * is left as it is, else ""; or a negative errno. */
 int steer_hands_tend(struct steer_journal *journal, const struct steer_policy *policy,
                      const struct steer_members *members, struct problem *problem);
 

@@ -31,15 +31,17 @@ struct changing {
     struct problem *problem;
 };
 
+/* One that came since may be in a container with other CPUs: it stays as it is, and the others keep what they have. */
 static int refuse(const struct changing *changing, int error)
 {
     char shown[PROCESS_SHOWN_SIZE];
 
     process_shown(changing->member->pid, shown);
-    return problem_set(changing->problem, error, "%s: %s: %s", shown,
-                       changing->effect->kind == ENTRY_CPUS ? "its CPUs cannot be set"
-                                                            : "its nice value cannot be set",
-                       strerror(-error));
+    problem_set(changing->problem, error, "%s: %s: %s", shown,
+                changing->effect->kind == ENTRY_CPUS ? "its CPUs cannot be set"
+                                                     : "its nice value cannot be set",
+                strerror(-error));
+    return changing->only_new ? 0 : error;
 }
 
 /* How it is before the act. A thread that came since has inherited the act, and what was before it. */
@@ -418,6 +420,7 @@ int steer_hands_tend(struct steer_journal *journal, const struct steer_policy *p
 {
     int result = 0;
 
+    problem->text[0] = '\0';
     for (uint32_t i = 0; result == 0 && i < policy->act_count; i++) {
         const struct in_effect effect = journal->acts[i];
         if (effect.is && effect.kind != ENTRY_FILE)

@@ -481,6 +481,38 @@ static void test_tend(void **state)
     end(&scene);
 }
 
+/* In a container with other CPUs: what came later stays as it is, and the others keep what they have. */
+static void test_tend_refused(void **state)
+{
+    struct problem problem = {""};
+    struct scene scene;
+    cpu_set_t none;
+    (void)state;
+
+    begin(&scene, "cpus of app more\n");
+    open_journal(&scene);
+    scene.members.count = 1;
+    pid_t first = scene.members.at[0].pid,
+          later = first == scene.target ? scene.child : scene.target;
+    assert_int_equal(act(&scene, 0, 1, &problem), 0);
+    scene.members.count = 2;
+    assert_int_equal(steer_hands_tend(scene.journal, scene.policy, &scene.members, &problem), 0);
+    assert_string_equal(problem.text, "");
+    assert_int_equal(act(&scene, 0, 0, &problem), 0);
+    scene.members.count = 1;
+    assert_int_equal(act(&scene, 0, 1, &problem), 0);
+    scene.members.count = 2;
+    const cpu_set_t given = scene.journal->acts[0].cpus;
+    CPU_ZERO(&none);
+    CPU_SET(CPU_SETSIZE - 1, &none); /* which no machine here has */
+    scene.journal->acts[0].cpus = none;
+    assert_int_equal(steer_hands_tend(scene.journal, scene.policy, &scene.members, &problem), 0);
+    assert_non_null(strstr(problem.text, "its CPUs cannot be set: Invalid argument"));
+    scene.journal->acts[0].cpus = given;
+    assert_true(is_limited(&scene, first) && is_free(&scene, later));
+    end(&scene);
+}
+
 /* What a new thread had before is what its own process had, not another one of the act. */
 static void test_above(void **state)
 {
@@ -1161,6 +1193,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_changed),
         cmocka_unit_test(test_compact),
         cmocka_unit_test(test_tend),
+        cmocka_unit_test(test_tend_refused),
         cmocka_unit_test(test_above),
         cmocka_unit_test(test_nice),
         cmocka_unit_test(test_cgroup),
