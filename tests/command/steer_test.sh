@@ -266,6 +266,9 @@ check "... by its figures" jq -se '.[-1] | .decision == "try" and .before > 0 an
 "$dpm" steer --session traces remote > out 2> second
 check_equal "... by one loop" 1 $?
 check "... in one line" grep -q "^dpm: traces is steered by dpm\[$steer\] already, by remote" second
+"$dpm" steer policy > out 2> second
+check_equal "... and not also as processes of this machine" 1 $?
+check "... in one line" grep -q "^dpm: name steered-load.py is steered by dpm\[$steer\] already, by remote" second
 kill $recording
 check "... which ends with the recording" wait_for 60 has_ended $steer
 check_equal "... and restores" "50 50" "$(tail -n 1 workers)"

@@ -1051,8 +1051,9 @@ static int begin_second(const struct steer_policy *running, const char *session,
     return WEXITSTATUS(status) == 1 ? -EBUSY : 0;
 }
 
-#define GROUPS "group app is name no-such-program\ngoal requests/s of app\n"
-#define OTHERS "group app is name another-program\ngoal requests/s of app\n"
+#define GROUPS    "group app is name no-such-program\ngoal requests/s of app\n"
+#define ELSEWHERE "group app is name no-such-program on no-such-machine\ngoal requests/s of app\n"
+#define OTHERS    "group app is name another-program\ngoal requests/s of app\n"
 
 /* Processes that both would get do not run yet; a cgroup's weight is one for all processes in it; a folder has two names. */
 static void test_two_policies(void **state)
@@ -1078,7 +1079,16 @@ static void test_two_policies(void **state)
     assert_int_equal(begin_second(policy, folder, OTHERS "cpus of app\n", "/tmp", &problem), 0);
     assert_int_equal(begin_second(policy, "site", OTHERS "cpus of app\n", "site", &problem),
                      -EBUSY);
-    assert_int_equal(begin_second(policy, folder, GROUPS "cpus of app\n", NULL, &problem), 0);
+    assert_int_equal(begin_second(policy, "site", OTHERS "cpus of app\n", "site/3", &problem),
+                     -EBUSY);
+    assert_int_equal(begin_second(policy, "site/3", OTHERS "cpus of app\n", "site", &problem),
+                     -EBUSY);
+    assert_int_equal(begin_second(policy, "site/3", OTHERS "cpus of app\n", "site/4", &problem), 0);
+    /* on this machine, and in a session, which may have it; not on another one, or in another session */
+    assert_int_equal(begin_second(policy, folder, GROUPS "cpus of app\n", NULL, &problem), -EBUSY);
+    assert_int_equal(begin_second(policy, NULL, GROUPS "cpus of app\n", folder, &problem), -EBUSY);
+    assert_int_equal(begin_second(policy, NULL, ELSEWHERE "cpus of app\n", folder, &problem), 0);
+    assert_int_equal(begin_second(policy, "site", GROUPS "cpus of app\n", "other", &problem), 0);
     steer_policy_free(policy);
 }
 
