@@ -24,7 +24,8 @@
 #define MEANS_MOST 8
 #define UNSTEADY                                                                                   \
     0.5 /* noise of a window in which the load may have changed: the next one is waited for */
-#define SETTLES_LESS 1e8 /* ns: for so little, no other slice is left out */
+#define FEW_AFTER    20e9 /* ns at least, before too few events are reported */
+#define SETTLES_LESS 1e8  /* ns: for so little, no other slice is left out */
 #define BACK_OFF                                                                                   \
     6 /* an act is left alone for at most 2 to the power of this times the limit, the window and the settling */
 
@@ -441,7 +442,7 @@ static int learn(struct steer *steer, struct problem *problem)
     struct steer_candidate best;
     size_t act;
 
-    bool late = steer->waited > 4 * (double)steer->policy->window;
+    bool late = steer->waited > fmax(FEW_AFTER, 4 * (double)steer->policy->window);
     if (!is_full(steer, &steer->window)) {
         if (late)
             say_too_few(steer);

@@ -117,6 +117,9 @@ static void add_ages(const struct steer_members *members, struct steer_slice *sl
             ages->youngest = member->start;
         ages->count++;
     }
+    /* one that does nothing makes no record */
+    for (size_t i = 0; members->policy == NULL && i < STEER_GROUPS_MOST; i++)
+        slice->groups[i].processes = (double)slice->ages[i].count;
 }
 
 void steer_slice_make(const struct live_snapshot *snapshot, const struct steer_members *members,
@@ -129,7 +132,6 @@ void steer_slice_make(const struct live_snapshot *snapshot, const struct steer_m
     *ret_slice = (struct steer_slice){.length = snapshot->stands ? 0 : (double)snapshot->length,
                                       .real = (double)snapshot->real,
                                       .lost = (double)snapshot->new_lost};
-    add_ages(members, ret_slice);
     if (members->policy != NULL)
         add_machines(snapshot, ret_slice);
     for (size_t i = 0; i < processes->count; i++) {
@@ -137,6 +139,7 @@ void steer_slice_make(const struct live_snapshot *snapshot, const struct steer_m
         if (group != NO_GROUP)
             add_process(&ret_slice->groups[group], &processes->at[i]);
     }
+    add_ages(members, ret_slice);
     for (size_t i = 0; i < pairs->count; i++) {
         const struct live_row *row = &pairs->at[i];
         uint32_t from = group_of(members, snapshot, row->process[0]),

@@ -660,6 +660,7 @@ static void test_restarted(void **state)
     steer_slice_make(&snapshot, &members, &slice);
     assert_true(slice.ages[1].oldest == 20 && slice.ages[1].youngest == 40);
     assert_true(slice.ages[0].count == 1 && slice.ages[1].count == 2);
+    assert_true(slice.groups[1].processes == 2); /* although they make no record */
     begin(&scene, POOL, false);
     tell(&scene, "5 app.began=1,2,2 " FULL);
     tell(&scene, "6 app.began=1,9,8 " KEPT);
