@@ -22,6 +22,8 @@
 #include <unistd.h>
 
 #define SLICE 1000000000u /* ns: a snapshot each */
+#define SETTLES_MOST                                                                               \
+    200000000u /* ns that one waits for what is not counted yet: that counts in the next one */
 
 struct steering {
     const char *file;
@@ -39,6 +41,7 @@ struct steering {
     struct steer_tally tally;
     uint64_t began;  /* CLOCK_MONOTONIC; 0: not yet */
     uint64_t silent; /* a bit for each machine that was said to be silent */
+    bool said_refused;
     struct steer_policy *policy;
     struct steer_machine machine;
     struct steer_members members;
@@ -59,12 +62,15 @@ struct steering {
 /* ---- what steer asks for ---- */
 
 static int act(void *context, const struct steer_act *act_, const struct steer_setting *to,
-               struct problem *problem)
+               uint64_t *ret_took, struct problem *problem)
 {
     struct steering *steering = context;
+    uint64_t begin = clock_now(CLOCK_MONOTONIC);
+    int result = steer_hands_act(steering->journal, steering->policy, &steering->machine,
+                                 &steering->members, act_, to, problem);
 
-    return steer_hands_act(steering->journal, steering->policy, &steering->machine,
-                           &steering->members, act_, to, problem);
+    *ret_took = clock_now(CLOCK_MONOTONIC) - begin;
+    return result;
 }
 
 static int store_decision(struct steering *steering, const struct record_header *record)
@@ -153,7 +159,7 @@ static void count_slice(struct steering *steering, const struct live_snapshot *s
     tally->records += snapshot->records;
     tally->lost = snapshot->lost;
     tally->slices++;
-    tally->length += snapshot->length;
+    tally->length += snapshot->stands ? 0 : snapshot->length;
     tally->machines = snapshot->machine_count;
 }
 
@@ -189,17 +195,18 @@ static int rest(struct steering *steering, struct problem *problem)
     double time = steering->cost_time * (double)(cpus > 0 ? cpus : 1);
     double cost = time > 0 ? steering->cost / time : 0;
     uint64_t length = steer_rest(steering->steer, cost);
-    char percent[UNIT_SIZE], most[UNIT_SIZE];
+    char percent[UNIT_SIZE], average[UNIT_SIZE];
 
     if (length == 0 || steering->session != NULL)
         return 0;
     int result = set_rest(steering, length, problem);
     if (result == 0 && steering->wakes != 0 && steering->tally.rested == 0) {
+        double window = (double)steering->policy->window;
         show_percent((uint64_t)(cost * 1e6), 1000000, percent);
-        show_percent((uint64_t)(steering->policy->cost * 1e6), 1000000, most);
+        show_percent((uint64_t)(cost * 1e6 * window / (window + (double)length)), 1000000, average);
         command_say("measuring takes %s%% of the CPUs: the meter rests for up to 60 s after each "
-                    "window in which nothing is to be done, so that it takes %s%% on average",
-                    percent, most);
+                    "window in which nothing is to be done, so that it takes about %s%% on average",
+                    percent, average);
     }
     return result;
 }
@@ -238,6 +245,40 @@ static void say_silent(struct steering *steering, const struct live_snapshot *sn
     }
 }
 
+#define LATE_MOST 10000000000 /* ns: if it seems to be more, the clocks of the machines differ */
+
+/* What a session has recorded comes in packets. */
+static double late_by(const struct live_snapshot *snapshot)
+{
+    int64_t late = (int64_t)clock_now(CLOCK_REALTIME) - snapshot->wall;
+
+    return late > 0 && late < LATE_MOST ? (double)late : 0;
+}
+
+/* Once. */
+static void say_lost(struct steering *steering, const struct live_snapshot *snapshot)
+{
+    char lost[COUNTED_SIZE];
+
+    if (snapshot->new_lost == 0 || steering->tally.incomplete++ > 0)
+        return;
+    show_counted(snapshot->new_lost, "record", lost);
+    command_say("%s lost: seconds in which records are lost are not measured", lost);
+}
+
+/* What cannot be given to a process that has begun meanwhile is said once. */
+static int tend(struct steering *steering, struct problem *problem)
+{
+    if (steering->journal == NULL)
+        return 0;
+    int result = steer_hands_tend(steering->journal, steering->policy, &steering->members, problem);
+    if (result == 0 && problem->text[0] != '\0' && !steering->said_refused) {
+        command_say("%s: new processes of which that is true stay as they are", problem->text);
+        steering->said_refused = true;
+    }
+    return result;
+}
+
 static int take_slice(struct steering *steering, struct problem *problem)
 {
     const struct live_snapshot *snapshot = live_snapshot(steering->feed.live, 0);
@@ -247,17 +288,20 @@ static int take_slice(struct steering *steering, struct problem *problem)
         return 0;
     count_slice(steering, snapshot);
     say_silent(steering, snapshot);
+    say_lost(steering, snapshot);
     steer_slice_make(snapshot, &steering->members, &slice);
     if (steering->session == NULL) {
         add_machine(steering, &slice);
         steer_slice_add_memory(steering->policy, &steering->members, &slice);
+    } else {
+        slice.late = late_by(snapshot);
     }
     int result = steer_members_find(&steering->members, steering->policy, problem);
     if (result == 0 && steering->members.ended != 0)
         result = problem_set(problem, -ESRCH, "group %s: its process has ended",
                              steering->policy->groups[steering->members.ended - 1].name);
-    if (result == 0 && steering->journal != NULL)
-        result = steer_hands_tend(steering->journal, steering->policy, &steering->members, problem);
+    if (result == 0)
+        result = tend(steering, problem);
     if (result == 0)
         result = add_slice(steering, snapshot, &slice, problem);
     if (result == 0 && steering->unstored < 0)
@@ -357,6 +401,7 @@ static int open_feed(struct steering *steering, struct problem *problem)
         result = open_decisions(steering, problem);
         return result < 0 ? result : live_feed_open(&steering->feed, &options, problem);
     }
+    options.settles_most = SETTLES_MOST; /* of packets of other machines, it may be much */
     result = steer_members_choose(steering->policy, &steering->choice, problem);
     options.acquiring = (struct acquiring){
         .choice = &steering->choice, .waits = true, .below = BELOW_MASTERS, .say = say_line};

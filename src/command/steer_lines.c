@@ -97,7 +97,11 @@ static void print_text(const struct steer_policy *policy, const struct words *wo
     fprintf(file, "%9.1f s  %s", (double)decision->time / 1e9, decision_name(decision->outcome));
     if (decision->act == NULL) {
         value_text(policy, decision->before, before);
-        fprintf(file, " to do: %s %s (noise %.0f%%)\n", words->goal, before, 100 * decision->noise);
+        if (isfinite(decision->noise))
+            fprintf(file, " to do: %s %s (noise %.0f%%)\n", words->goal, before,
+                    100 * decision->noise);
+        else
+            fprintf(file, " to judge by: %s %s\n", words->goal, before);
         fprintf(file, "              %s\n", words->reason);
         return;
     }
@@ -137,7 +141,8 @@ void steer_print_loop(const struct steer_policy *policy, const struct steer_tall
                       FILE *file)
 {
     char machines[COUNTED_SIZE], records[COUNTED_SIZE], lost[UNIT_SIZE], slices[COUNTED_SIZE],
-        length[UNIT_SIZE], acts[COUNTED_SIZE], cost[UNIT_SIZE], rested[UNIT_SIZE], goal[UNIT_SIZE];
+        incomplete[UNIT_SIZE], length[UNIT_SIZE], acts[COUNTED_SIZE], cost[UNIT_SIZE],
+        rested[UNIT_SIZE], goal[UNIT_SIZE];
     char meters[192];
 
     show_counted(tally->machines, "machine", machines);
@@ -150,7 +155,11 @@ void steer_print_loop(const struct steer_policy *policy, const struct steer_tall
     snprintf(meters, sizeof(meters), "%s, %s, %s lost", machines, records, lost);
     fprintf(file, "\ncomputation --> meters      %s\n", meters);
     fprintf(file, "     ^             |\n");
-    fprintf(file, "     |          reduction   %s, of %s in all\n", slices, length);
+    show_count(tally->incomplete, incomplete);
+    fprintf(file, "     |          reduction   %s, of %s in all", slices, length);
+    if (tally->incomplete > 0)
+        fprintf(file, "; %s not measured, as records were lost", incomplete);
+    fputc('\n', file);
     fprintf(file, "     |             |\n");
     fprintf(file,
             "    acts <----- scheduler   %s: %" PRIu64 " kept, %" PRIu64 " undone, %" PRIu64

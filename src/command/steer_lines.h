@@ -19,7 +19,8 @@ void steer_print(const struct steer_policy *policy, const struct steer_machine *
 /* What the loop has done, for its picture. */
 struct steer_tally {
     uint64_t records, lost; /* that the meters made, since it began */
-    uint64_t slices;        /* that these were reduced to */
+    uint64_t slices;        /* that these were reduced to ... */
+    uint64_t incomplete;    /* ... of which so many are not measured, as records were lost */
     uint64_t length;        /* ns that they cover */
     uint64_t cpu, real;     /* ns: of CPU time of this program, and that passed */
     uint64_t rested;        /* ns: of these, while the meter rested */

@@ -208,13 +208,22 @@ struct steer_talk {
     double time; /* ns in flight */
 };
 
+/* The processes of a group that run: when they began, as PROCESS_START. */
+struct steer_ages {
+    uint64_t oldest, youngest;
+    size_t count; /* 0: none runs, or it is not known, as in a session */
+};
+
 struct steer_slice {
-    double length; /* ns, of what happened */
+    double length; /* ns, of what happened; 0: nothing is known of this time yet */
     double real;   /* ns that passed meanwhile: more, if records are read late */
+    double late;   /* ns since the end of what happened; 0: not known */
+    double lost;   /* records: then what is here is not all, and is not measured */
     double cpus;   /* of the machine; 0: not known */
     double busy;   /* ns that these worked, all together */
     struct steer_figures groups[STEER_GROUPS_MOST];
     struct steer_talk talk[STEER_GROUPS_MOST][STEER_GROUPS_MOST];
+    struct steer_ages ages[STEER_GROUPS_MOST];
 };
 
 /* The interval of a snapshot, which must be the latest. `cpus` and `busy` stay 0, except in a session. */
@@ -298,10 +307,10 @@ void steer_setting_text(const struct steer_machine *machine, const struct steer_
 
 struct steer_calls {
     void *context;
-    /* Makes it so. Returns 0, or a negative errno with a line in `problem`: then it stands as at first. But -ESTALE: others have
-     * changed what it has, which is left as it is. -ENOTRECOVERABLE: the way back failed, too. */
+    /* Makes it so; *ret_took: for how many ns nothing was read meanwhile. Returns 0, or a negative errno with a line in `problem`: then it
+     * stands as at first. But -ESTALE: others have changed what it has, which is left as it is. -ENOTRECOVERABLE: the way back failed, too. */
     int (*act)(void *context, const struct steer_act *act, const struct steer_setting *to,
-               struct problem *problem);
+               uint64_t *ret_took, struct problem *problem);
     void (*decided)(void *context, const struct steer_decision *decision);
 };
 
@@ -357,7 +366,8 @@ int steer_hands_act(struct steer_journal *journal, const struct steer_policy *po
                     const struct steer_act *act, const struct steer_setting *to,
                     struct problem *problem);
 
-/* Processes and threads that have come since get what their group has. */
+/* Processes and threads that have come since get what their group has. Returns 0, with a line in `problem` if one of these cannot, which
+ * is left as it is, else ""; or a negative errno. */
 int steer_hands_tend(struct steer_journal *journal, const struct steer_policy *policy,
                      const struct steer_members *members, struct problem *problem);
 

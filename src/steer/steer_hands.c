@@ -31,15 +31,17 @@ struct changing {
     struct problem *problem;
 };
 
+/* One that came since may be in a container with other CPUs: it stays as it is, and the others keep what they have. */
 static int refuse(const struct changing *changing, int error)
 {
     char shown[PROCESS_SHOWN_SIZE];
 
     process_shown(changing->member->pid, shown);
-    return problem_set(changing->problem, error, "%s: %s: %s", shown,
-                       changing->effect->kind == ENTRY_CPUS ? "its CPUs cannot be set"
-                                                            : "its nice value cannot be set",
-                       strerror(-error));
+    problem_set(changing->problem, error, "%s: %s: %s", shown,
+                changing->effect->kind == ENTRY_CPUS ? "its CPUs cannot be set"
+                                                     : "its nice value cannot be set",
+                strerror(-error));
+    return changing->only_new ? 0 : error;
 }
 
 /* How it is before the act. A thread that came since has inherited the act, and what was before it. */
@@ -240,6 +242,21 @@ static int note_weight(struct steer_journal *journal, uint32_t index, const char
     return problem_set(problem, -ENOMEM, "out of memory");
 }
 
+/* It is theirs: the next try begins with what it has then. A service that starts again has a new cgroup, too. */
+static int give_up(struct steer_journal *journal, uint32_t index, const char *file,
+                   struct problem *problem)
+{
+    for (size_t i = 0; i < journal->count; i++) {
+        if (journal->entries[i].act != index || journal->entries[i].restored)
+            continue;
+        journal_note_changed(journal, &journal->entries[i]);
+        journal_note_restored(journal, i);
+    }
+    journal->acts[index].is = journal->earlier[index].is = false;
+    return problem_set(problem, -ESTALE,
+                       "%.300s: it was changed by others meanwhile: left as it is", file);
+}
+
 static int change_weight(struct steer_journal *journal, uint32_t index, const struct steer_act *act,
                          uint32_t times, struct problem *problem)
 {
@@ -257,8 +274,7 @@ static int change_weight(struct steer_journal *journal, uint32_t index, const st
     if (!has_entry(journal, index))
         result = note_weight(journal, index, file, problem);
     else if (!file_is_ours(journal, first_entry(journal, index), cgroup_read(file)))
-        result = problem_set(problem, -ESTALE,
-                             "%.300s: it was changed by others meanwhile: left as it is", file);
+        result = give_up(journal, index, file, problem);
     if (result < 0)
         return result;
     unsigned long weight = strtoul(first_entry(journal, index)->value, NULL, 10) * times;
@@ -404,6 +420,7 @@ int steer_hands_tend(struct steer_journal *journal, const struct steer_policy *p
 {
     int result = 0;
 
+    problem->text[0] = '\0';
     for (uint32_t i = 0; result == 0 && i < policy->act_count; i++) {
         const struct in_effect effect = journal->acts[i];
         if (effect.is && effect.kind != ENTRY_FILE)

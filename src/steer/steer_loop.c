@@ -3,7 +3,7 @@
  * steer_loop.c: when to act, and what to keep. See steer.h.
  *
  *      LEARNS --window is full, an act promises enough--> act --> SETTLES --> TRIES --window is full--> kept, undone
- *        ^                                                                    '-- within the noise: once more as long
+ *        ^  '-- unsteady: one more window                                     '-- within the noise: once more as long
  *        '-----------------------------------------------------------------------'
  *
  * What an act has to gain is more than the noise: some two standard errors of the difference between the two windows, from how the
@@ -22,6 +22,10 @@
 #define EVENTS                                                                                     \
     100 /* requests or messages that a window has at least: the loop is never faster than these */
 #define MEANS_MOST 8
+#define UNSTEADY                                                                                   \
+    0.5 /* noise of a window in which the load may have changed: the next one is waited for */
+#define FEW_AFTER    20e9 /* ns at least, before too few events are reported */
+#define SETTLES_LESS 1e8  /* ns: for so little, no other slice is left out */
 #define BACK_OFF                                                                                   \
     6 /* an act is left alone for at most 2 to the power of this times the limit, the window and the settling */
 
@@ -35,22 +39,29 @@ struct window {
 
 struct act_state {
     struct steer_setting now;
-    unsigned failures; /* in a row */
-    uint64_t free_at;  /* ns: not before */
+    unsigned failures;      /* in a row */
+    uint64_t free_at;       /* ns: not before */
+    struct steer_ages pool; /* WORKERS: its processes when it was kept */
 };
 
 struct steer {
     const struct steer_policy *policy;
     const struct steer_machine *machine;
     struct steer_calls calls;
-    bool dry, said_nothing;
-    bool looks_back;        /* the latest trial was undone; the next window shows what that did */
-    enum state state, next; /* after settling */
+    bool dry, said_nothing, said_few;
+    const char *said_missing; /* the group without a process that was named last; NULL: none */
+    bool looks_back;          /* the latest trial was undone; the next window shows what that did */
+    bool waits;               /* an act has enough to gain, but the window was unsteady */
+    enum state state, next;   /* after settling */
     uint64_t time, since, number;
     double waited;  /* ns since then, however late records are read */
+    uint64_t took;  /* ns: the latest act, or its way back */
+    double late;    /* ns: the latest slice */
+    double settles; /* ns after `since` that are not measured */
     bool looked;    /* at this trial, and its window is to be twice as long */
     uint64_t acted; /* ns: the latest act; 0: none */
     struct window window, before;
+    struct steer_ages ages[STEER_GROUPS_MOST]; /* in the latest slice */
     double means[MEANS_MOST]; /* of windows with nothing changed, the latest first */
     unsigned mean_count;
     struct act_state acts[STEER_ACTS_MOST];
@@ -133,7 +144,7 @@ static int by_value(const void *a, const void *b)
 }
 
 /* How windows differ in which nothing was changed, in the same unit: the lower quartile of the steps (of logarithms) from one to the
- * next, since a load that has changed is one or two large steps, and no noise. */
+ * next, since a load that has changed is one or two large steps, and no noise. Of two, both may be that. */
 static double drift_of(const struct steer *steer)
 {
     double steps[MEANS_MOST];
@@ -142,7 +153,7 @@ static double drift_of(const struct steer *steer)
     for (unsigned i = 1; i < steer->mean_count; i++)
         if (steer->means[i] > 0 && steer->means[i - 1] > 0)
             steps[count++] = fabs(log(steer->means[i] / steer->means[i - 1]));
-    if (count < 2)
+    if (count < 3)
         return 0;
     qsort(steps, count, sizeof(*steps), by_value);
     double step = steps[(count - 1) / 4];
@@ -181,9 +192,11 @@ static void begin(struct steer *steer, enum state state)
     steer->window = (struct window){.slices = 0};
 }
 
+/* What comes next is older than the end of the act: the meter was not read meanwhile, and records come late. */
 static void settle(struct steer *steer, enum state next)
 {
     begin(steer, SETTLES);
+    steer->settles = (double)(steer->policy->settle + steer->took) + steer->late;
     steer->next = next;
 }
 
@@ -291,30 +304,82 @@ static bool predicts(const struct steer_policy *policy)
     return false;
 }
 
+/* The first group, of the goal or of an act, that has no process; NULL: each has, or it is not known. */
+static const char *missing_in(const struct steer *steer, const struct window *window)
+{
+    const struct steer_policy *policy = steer->policy;
+    const struct steer_figures *groups = window->sum.groups;
+
+    if (window->slices == 0)
+        return NULL;
+    if (groups[policy->goal].processes == 0)
+        return policy->groups[policy->goal].name;
+    for (size_t i = 0; i < policy->act_count; i++)
+        for (size_t j = 0; j < policy->acts[i].group_count; j++)
+            if (groups[policy->acts[i].groups[j]].processes == 0)
+                return policy->groups[policy->acts[i].groups[j]].name;
+    return NULL;
+}
+
 static void say_nothing_to_do(struct steer *steer)
 {
     unsigned alone = left_alone(steer);
+    const char *missing = missing_in(steer, &steer->before);
 
-    if (steer->said_nothing)
+    if (steer->said_nothing && (missing == NULL || missing == steer->said_missing))
         return;
     steer->said_nothing = true;
+    steer->said_missing = missing;
     steer->trial = (struct steer_decision){.number = steer->number,
                                            .before = steer_goal(steer->policy, &steer->before.sum),
                                            .before_length = steer->before.sum.length,
                                            .after = NAN,
                                            .noise = noise_within(&steer->before)};
-    const char *why = !predicts(steer->policy) ? "no rule asks for a change"
-                      : alone == 0             ? "no predicted gain is above 5% and above the noise"
-                                   : "no other predicted gain is above 5% and above the noise";
-    int length = snprintf(steer->trial.reason, sizeof(steer->trial.reason), "%s%s",
-                          steer->policy->rule_count > 0 && predicts(steer->policy)
-                              ? "no rule asks for a change, and "
-                              : "",
-                          why);
+    bool predicted = predicts(steer->policy), has_rules = steer->policy->rule_count > 0;
+    int length = snprintf(steer->trial.reason, sizeof(steer->trial.reason), "%s%s%s",
+                          has_rules ? "no rule asks for a change" : "",
+                          has_rules && predicted ? ", and " : "",
+                          !predicted   ? ""
+                          : alone == 0 ? "no predicted gain is above 5% and above the noise"
+                                       : "no other predicted gain is above 5% and above the noise");
     if (alone > 0)
+        length +=
+            snprintf(steer->trial.reason + length, sizeof(steer->trial.reason) - (size_t)length,
+                     "; left alone for now: %u", alone);
+    if (missing != NULL)
         snprintf(steer->trial.reason + length, sizeof(steer->trial.reason) - (size_t)length,
-                 "; left alone for now: %u", alone);
+                 "; group %.100s has no process that is metered", missing);
     decide(steer, DECISION_NOTHING);
+}
+
+/* Once, as long as they stay so few. The latest trial is still to be looked back at. */
+static void say_too_few(struct steer *steer)
+{
+    const struct window *window = &steer->window;
+    const char *missing = missing_in(steer, window);
+    double events = events_of(steer, window);
+    struct steer_decision few = {.outcome = DECISION_NOTHING,
+                                 .number = steer->number,
+                                 .time = steer->time,
+                                 .before = steer_goal(steer->policy, &window->sum),
+                                 .before_length = window->sum.length,
+                                 .after = NAN,
+                                 .noise = NAN};
+
+    if (steer->said_few)
+        return;
+    steer->said_few = true;
+    if (missing != NULL)
+        snprintf(few.reason, sizeof(few.reason), "group %.100s has no process that is metered",
+                 missing);
+    else if (events < EVENTS)
+        snprintf(few.reason, sizeof(few.reason), "%.0f %s in %.0f s: a decision needs %d", events,
+                 steer->policy->measure == STEER_RECEIVED ? "messages" : "requests",
+                 steer->waited / 1e9, EVENTS);
+    else
+        snprintf(few.reason, sizeof(few.reason), "of %.0f s, only %.1f s could be measured",
+                 steer->waited / 1e9, window->sum.length / 1e9);
+    steer->calls.decided(steer->calls.context, &few);
 }
 
 /* It could not be done. If it could not be undone either, its way back is that of all acts, at the end. */
@@ -328,6 +393,13 @@ static int note_failure(struct steer *steer, size_t index, int error, const stru
     leave_alone(steer, index);
     settle(steer, LEARNS);
     return error == -ENOTRECOVERABLE ? problem_set(problem, -EIO, "%.480s", why->text) : 0;
+}
+
+static int call_act(struct steer *steer, const struct steer_act *act,
+                    const struct steer_setting *to, struct problem *problem)
+{
+    steer->took = 0;
+    return steer->calls.act(steer->calls.context, act, to, &steer->took, problem);
 }
 
 static int try_act(struct steer *steer, size_t index, const struct steer_candidate *best,
@@ -357,7 +429,7 @@ static int try_act(struct steer *steer, size_t index, const struct steer_candida
     }
     decide(steer, DECISION_TRIES); /* before it: whatever it does, this was said */
     steer->acted = steer->time;
-    int result = steer->calls.act(steer->calls.context, act, &best->to, &why);
+    int result = call_act(steer, act, &best->to, &why);
     if (result < 0)
         return note_failure(steer, index, result, &why, problem);
     steer->acts[index].now = best->to;
@@ -366,7 +438,8 @@ static int try_act(struct steer *steer, size_t index, const struct steer_candida
     return 0;
 }
 
-/* What was undone, and stayed as bad, was not the act's fault: the load has changed meanwhile. It may be tried again. */
+/* What was worse, was undone and stayed as bad, was not the act's fault; what is worse since it was undone has helped: the load has changed
+ * in the window before it, or in its own. It may be tried again. */
 static void look_back(struct steer *steer)
 {
     struct act_state *state = &steer->acts[steer->tried];
@@ -375,8 +448,9 @@ static void look_back(struct steer *steer)
     if (!steer->looks_back)
         return;
     steer->looks_back = false;
-    if (steer->trial.measured < 0 &&
-        gain_of(steer, steer->trial.after, now) < -steer->trial.measured / 2) {
+    double least = steer->trial.measured < 0 ? -steer->trial.measured / 2
+                                             : -fmax(WORTH, noise_within(&steer->before));
+    if (isfinite(steer->trial.measured) && gain_of(steer, steer->trial.after, now) < least) {
         state->failures--;
         state->free_at = steer->time;
     }
@@ -387,12 +461,36 @@ static bool may_act(const struct steer *steer)
     return steer->acted == 0 || steer->time >= steer->acted + steer->policy->limit;
 }
 
+/* A pool that was started again has as many workers as at first: fewer, and none of those that it had. Where one process has all of them,
+ * that is another one. But if as many were replaced, one by one, it stands as it did. */
+static bool was_restarted(const struct steer_ages *before, const struct steer_ages *now)
+{
+    return before->count > 0 && now->count > 0 && now->oldest > before->youngest &&
+           (now->count < before->count || now->count == 1);
+}
+
+static void look_for_restarts(struct steer *steer)
+{
+    for (size_t i = 0; i < steer->policy->act_count; i++) {
+        const struct steer_act *act = &steer->policy->acts[i];
+        struct act_state *state = &steer->acts[i];
+        if (!was_restarted(&state->pool, &steer->ages[act->groups[0]]))
+            continue;
+        state->now = steer_setting_at_first(act);
+        state->pool = (struct steer_ages){.count = 0};
+        steer->said_nothing = false;
+    }
+}
+
 static int learn(struct steer *steer, struct problem *problem)
 {
     struct steer_candidate best;
     size_t act;
 
+    bool late = steer->waited > fmax(FEW_AFTER, 4 * (double)steer->policy->window);
     /* a rule may ask for something also where too little happens to know the goal well */
+    if (is_long(steer, &steer->window))
+        look_for_restarts(steer);
     if (is_long(steer, &steer->window) && may_act(steer) &&
         follow_rules(steer, &steer->window.sum, &act, &best)) {
         steer->before = steer->window;
@@ -400,15 +498,23 @@ static int learn(struct steer *steer, struct problem *problem)
         begin(steer, LEARNS);
         return try_act(steer, act, &best, problem);
     }
-    if (!is_full(steer, &steer->window))
+    if (!is_full(steer, &steer->window)) {
+        if (late)
+            say_too_few(steer);
         return 0;
+    }
+    steer->said_few = steer->said_few && late;
     steer->before = steer->window;
     look_back(steer);
     note_mean(steer, steer_goal(steer->policy, &steer->before.sum));
     begin(steer, LEARNS);
     if (!may_act(steer))
         return 0;
-    if (choose(steer, &act, &best))
+    bool any = choose(steer, &act, &best);
+    steer->waits = any && !steer->waits && noise_within(&steer->before) > UNSTEADY;
+    if (steer->waits)
+        return 0;
+    if (any)
         return try_act(steer, act, &best, problem);
     say_nothing_to_do(steer);
     return 0;
@@ -418,7 +524,7 @@ static int undo(struct steer *steer, struct problem *problem)
 {
     struct act_state *state = &steer->acts[steer->tried];
     struct problem why = {""};
-    int result = steer->calls.act(steer->calls.context, steer->trial.act, &steer->trial.from, &why);
+    int result = call_act(steer, steer->trial.act, &steer->trial.from, &why);
 
     if (result == -ESTALE)
         return note_failure(steer, steer->tried, result, &why, problem);
@@ -442,6 +548,8 @@ static void keep(struct steer *steer)
 {
     decide(steer, DECISION_KEPT);
     steer->acts[steer->tried].failures = 0;
+    if (steer->trial.act->kind == STEER_WORKERS)
+        steer->acts[steer->tried].pool = steer->ages[steer->trial.act->groups[0]];
     steer->mean_count = 0;
     begin(steer, LEARNS);
 }
@@ -493,7 +601,7 @@ static int judge(struct steer *steer, struct problem *problem)
         return undo(steer, problem);
     }
     measure_trial(steer);
-    bool whole = steer->window.sum.length >= 1.9 * length_of_trial(steer);
+    bool whole = overdue || steer->window.sum.length >= 1.9 * length_of_trial(steer);
     bool looks = whole || !steer->looked; /* what is worse ends at any time */
     steer->looked = true;
     if (looks && trial->measured > trial->noise) {
@@ -507,16 +615,19 @@ static int judge(struct steer *steer, struct problem *problem)
 
 int steer_add(struct steer *steer, const struct steer_slice *slice, struct problem *problem)
 {
-    if (slice->length <= 0)
-        return 0;
     steer->time += (uint64_t)slice->length;
     steer->waited += fmax(slice->length, slice->real);
+    steer->late = slice->late;
+    memcpy(steer->ages, slice->ages, sizeof(steer->ages));
     if (steer->state == SETTLES) {
-        if (steer->time - steer->since >= steer->policy->settle)
+        /* if nothing comes any more, it is the trial that ends */
+        if ((double)(steer->time - steer->since) >= steer->settles - SETTLES_LESS ||
+            steer->waited > steer->settles + 4 * length_of_trial(steer))
             begin(steer, steer->next);
         return 0;
     }
-    add_slice(steer, &steer->window, slice);
+    if (slice->length > 0 && slice->lost == 0) /* fewer requests would be the act's effect */
+        add_slice(steer, &steer->window, slice);
     if (steer->state == TRIES)
         return judge(steer, problem);
     return learn(steer, problem);
@@ -532,7 +643,7 @@ uint64_t steer_rest(const struct steer *steer, double cost)
     double most = steer->policy->cost;
 
     if (steer->state != LEARNS || steer->window.slices > 0 || !steer->said_nothing ||
-        !(cost > most))
+        steer->waits || !(cost > most))
         return 0;
     return (uint64_t)fmin(REST_MOST, steer->before.sum.length * (cost / most - 1));
 }

@@ -166,6 +166,15 @@ static int note_pid(pid_t pid, void *context)
     return intern_add(context, (uint64_t)pid) < 0 ? -ENOMEM : 0;
 }
 
+/* Whether it may name a process of this machine. */
+static bool is_here(const struct steer_word *word)
+{
+    char name[256] = "";
+
+    return word->machine == NULL || gethostname(name, sizeof(name) - 1) < 0 ||
+           strcmp(word->machine, name) == 0;
+}
+
 /* "name nginx" */
 static json_t *word_json(const struct steer_word *word)
 {
@@ -219,6 +228,21 @@ static bool is_same_place(const char *one, const char *other)
             first.st_ino == second.st_ino);
 }
 
+/* lab/3 is a job of the session lab. */
+static bool is_within(const char *one, const char *other)
+{
+    size_t length = strlen(other);
+
+    return strncmp(one, other, length) == 0 && one[length] == '/';
+}
+
+/* That of a journal begins with '/' if it is a folder. */
+static bool share_sessions(const char *ours, const char *journals)
+{
+    return is_same_place(ours, journals) ||
+           (journals[0] != '/' && (is_within(ours, journals) || is_within(journals, ours)));
+}
+
 static bool has_place(const json_t *list, const char *place)
 {
     size_t i;
@@ -242,7 +266,8 @@ static char *find_shared(const json_t *head, const struct steer_policy *policy)
     for (size_t i = 0; shared == NULL && i < policy->group_count; i++)
         for (size_t j = 0; shared == NULL && j < policy->groups[i].word_count; j++) {
             json_t *word = word_json(&policy->groups[i].words[j]);
-            const char *text = json_string_value(word);
+            const char *text =
+                is_here(&policy->groups[i].words[j]) ? json_string_value(word) : NULL;
             if (text != NULL && has_text(json_object_get(head, "groups"), text))
                 shared = strdup(text);
             json_decref(word);
@@ -298,9 +323,9 @@ static int check_running(const struct looking *looking, const char *text, size_t
                              "dpm[%d] still steers, by %.200s: end it, and it restores everything",
                              (int)json_integer_value(json_object_get(head, "pid")),
                              policy == NULL ? "?" : policy);
-    else if (ours == NULL && session == NULL)
+    else if (ours == NULL || session == NULL) /* a session may have processes of this machine */
         result = check_processes(looking, head);
-    else if (ours != NULL && session != NULL && is_same_place(ours, session))
+    else if (share_sessions(ours, session))
         result = refuse_second(looking, head, ours);
     json_decref(head);
     return result;
@@ -426,9 +451,10 @@ static int put_head(struct steer_journal *journal, const struct steer_policy *po
     read_boot(boot);
     if (session != NULL && realpath(session, path) != NULL) /* else it is no folder */
         session = path;
-    for (size_t i = 0; session == NULL && i < policy->group_count; i++)
+    for (size_t i = 0; i < policy->group_count; i++)
         for (size_t j = 0; j < policy->groups[i].word_count; j++)
-            json_array_append_new(groups, word_json(&policy->groups[i].words[j]));
+            if (is_here(&policy->groups[i].words[j]))
+                json_array_append_new(groups, word_json(&policy->groups[i].words[j]));
     for (size_t i = 0; i < policy->act_count; i++)
         if (policy->acts[i].cgroup != NULL)
             json_array_append_new(folders, json_string(policy->acts[i].cgroup));

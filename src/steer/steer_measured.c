@@ -108,14 +108,32 @@ static void add_machines(const struct live_snapshot *snapshot, struct steer_slic
     }
 }
 
+static void add_ages(const struct steer_members *members, struct steer_slice *slice)
+{
+    for (size_t i = 0; i < members->count; i++) {
+        const struct steer_member *member = &members->at[i];
+        struct steer_ages *ages = &slice->ages[member->group];
+        if (ages->count == 0 || member->start < ages->oldest)
+            ages->oldest = member->start;
+        if (member->start > ages->youngest)
+            ages->youngest = member->start;
+        ages->count++;
+    }
+    /* one that does nothing makes no record */
+    for (size_t i = 0; members->policy == NULL && i < STEER_GROUPS_MOST; i++)
+        slice->groups[i].processes = (double)slice->ages[i].count;
+}
+
 void steer_slice_make(const struct live_snapshot *snapshot, const struct steer_members *members,
                       struct steer_slice *ret_slice)
 {
     const struct live_rows *processes = &snapshot->tables[LIVE_PROCESSES],
                            *pairs = &snapshot->tables[LIVE_PAIRS];
 
-    *ret_slice =
-        (struct steer_slice){.length = (double)snapshot->length, .real = (double)snapshot->real};
+    /* what has not come yet comes later, with its time */
+    *ret_slice = (struct steer_slice){.length = snapshot->stands ? 0 : (double)snapshot->length,
+                                      .real = (double)snapshot->real,
+                                      .lost = (double)snapshot->new_lost};
     if (members->policy != NULL)
         add_machines(snapshot, ret_slice);
     for (size_t i = 0; i < processes->count; i++) {
@@ -123,6 +141,7 @@ void steer_slice_make(const struct live_snapshot *snapshot, const struct steer_m
         if (group != NO_GROUP)
             add_process(&ret_slice->groups[group], &processes->at[i]);
     }
+    add_ages(members, ret_slice);
     for (size_t i = 0; i < pairs->count; i++) {
         const struct live_row *row = &pairs->at[i];
         uint32_t from = group_of(members, snapshot, row->process[0]),

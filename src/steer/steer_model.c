@@ -220,6 +220,20 @@ static struct steer_talk talk_of(const struct steer_act *act, const struct steer
     return sum;
 }
 
+/* They have these CPUs, which are no longer enough: all that can be gained is that they run whenever they wait for one now. */
+static bool model_all_cpus(const struct steer_cpus *set, double used, double no_cpu,
+                           const struct steer_slice *window, struct steer_candidate *candidate)
+{
+    if (set->count >= used || no_cpu <= 0)
+        return false;
+    candidate->gain = gain_of(no_cpu / window->length, 0);
+    candidate->is_rough = true;
+    snprintf(candidate->reason, sizeof(candidate->reason),
+             "%.2f of their threads wait for a CPU; they use %.2f of %u CPUs",
+             no_cpu / window->length, used / ROOM, set->count);
+    return true;
+}
+
 /* The largest set of CPUs that share a cache, if it is enough. Where all CPUs are busy, threads wait for others to give way, which
  * fewer CPUs do not change; else for a CPU that sleeps to wake. */
 static bool model_cpus(const struct steer_machine *machine, const struct steer_act *act,
@@ -234,10 +248,11 @@ static bool model_cpus(const struct steer_machine *machine, const struct steer_a
         no_cpu += window->groups[act->groups[i]].no_cpu;
     }
     used = used / window->length * ROOM;
+    if (now->numbers[0] != 0)
+        return model_all_cpus(&machine->sets[now->numbers[0] - 1], used, no_cpu, window, candidate);
     if (window->busy > FULL * window->cpus)
         no_cpu = 0;
-    if (now->numbers[0] != 0 || talk.messages <= 0 || machine->set_count == 0 ||
-        machine->sets[0].count < used)
+    if (talk.messages <= 0 || machine->set_count == 0 || machine->sets[0].count < used)
         return false;
     candidate->to.numbers[0] = 1; /* the largest stands first */
     candidate->gain = gain_of((talk.time + no_cpu) / window->length, 0);

@@ -128,6 +128,9 @@ int journal_note_effect(struct steer_journal *journal, uint32_t act, const struc
                         struct problem *problem);
 void journal_note_restored(struct steer_journal *journal, size_t index);
 
+/* Others have changed it since. */
+void journal_note_changed(struct steer_journal *journal, const struct entry *entry);
+
 /* When all entries are restored, the file forgets them, so that it does not grow without end. */
 void journal_forget(struct steer_journal *journal);
 
@@ -156,8 +159,8 @@ void journal_done(struct steer_journal *journal);
 
 #define ALL_ACTS UINT32_MAX
 
-/* Restores entries, the latest first, as far as they are as the act has made them. What has gone counts as restored; what others have
- * changed since is left as it is, and counted in journal->changed. Returns the first error. */
+/* Restores entries, the latest first, as far as they are as the act has made them. What has gone is done with, and not counted; what others
+ * have changed since is left as it is, and counted in journal->changed. Returns the first error. */
 int journal_restore(struct steer_journal *journal, uint32_t act, size_t *ret_restored,
                     struct problem *problem);
 

@@ -26,6 +26,7 @@
 #define COMMAND_MS     10000
 #define ANCESTORS_MOST 64
 #define LEFT_CHANGED   1 /* no error: others have changed it since */
+#define HAS_GONE       2 /* no error: the thread, or the cgroup */
 
 /* ---- threads ---- */
 
@@ -122,7 +123,7 @@ static int set_thread(pid_t tid, const struct entry *entry)
                      ? sched_setaffinity(tid, sizeof(entry->cpus), &entry->cpus)
                      : setpriority(PRIO_PROCESS, (id_t)tid, entry->nice);
 
-    return result < 0 && errno != ESRCH ? -errno : 0;
+    return result == 0 ? 0 : errno == ESRCH ? HAS_GONE : -errno;
 }
 
 static int restore_one(const struct steer_journal *journal, const struct entry *entry)
@@ -131,19 +132,19 @@ static int restore_one(const struct steer_journal *journal, const struct entry *
     int result = thread_read(entry->tid, entry->kind, &now);
 
     if (result < 0)
-        return result == -ESRCH ? 0 : result;
+        return result == -ESRCH ? HAS_GONE : result;
     if (is_as_before(entry, &now))
         return 0;
     return entry_is_ours(journal, entry, &now) ? set_thread(entry->tid, entry) : LEFT_CHANGED;
 }
 
-/* Returns LEFT_CHANGED: it has other CPUs, or another nice value, than the act gave it. */
+/* Returns LEFT_CHANGED: it has other CPUs, or another nice value, than the act gave it; or HAS_GONE. */
 static int restore_thread(const struct steer_journal *journal, const struct entry *entry)
 {
     bool is = thread_started(entry->pid, entry->pid) == entry->start &&
               thread_started(entry->pid, entry->tid) == entry->tid_start;
 
-    return is ? restore_one(journal, entry) : 0;
+    return is ? restore_one(journal, entry) : HAS_GONE;
 }
 
 /* ---- threads and processes that came since ---- */
@@ -321,10 +322,10 @@ static int restore(const struct steer_journal *journal, const struct entry *entr
         return command_run(entry->words, problem);
     case ENTRY_FILE:
         result = restore_file(journal, entry);
-        return result == LEFT_CHANGED ? result
-               : result < 0 && result != -ENOENT && result != -ENODEV
-                   ? problem_set(problem, result, "%.300s: %s", entry->file, strerror(-result))
-                   : 0;
+        return result >= 0 ? result
+               : result == -ENOENT || result == -ENODEV
+                   ? HAS_GONE
+                   : problem_set(problem, result, "%.300s: %s", entry->file, strerror(-result));
     default:
         result = restore_thread(journal, entry);
         if (result >= 0)
@@ -334,7 +335,7 @@ static int restore(const struct steer_journal *journal, const struct entry *entr
     }
 }
 
-static void note_changed(struct steer_journal *journal, const struct entry *entry)
+void journal_note_changed(struct steer_journal *journal, const struct entry *entry)
 {
     if (journal->changed++ == 0 && entry->kind == ENTRY_FILE)
         snprintf(journal->first_changed, sizeof(journal->first_changed), "%.300s", entry->file);
@@ -363,7 +364,7 @@ static int restore_some(struct steer_journal *journal, uint32_t act, bool comman
         if (result < 0)
             continue;
         if (result == LEFT_CHANGED)
-            note_changed(journal, entry);
+            journal_note_changed(journal, entry);
         journal_note_restored(journal, i - 1);
         *restored += result == 0;
     }

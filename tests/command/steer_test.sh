@@ -245,7 +245,7 @@ sed "s/^group app is.*/group app is pid $idle/" policy > resting
 [ "$(nproc)" -gt 8 ] && echo 'cost 0.01%' >> resting || echo 'cost 0.1%' >> resting
 "$dpm" steer -o rested.trace --json resting > decisions 2> err &
 steer=$!
-check "what costs more than the policy allows rests" wait_for 60 grep -q '^dpm: measuring takes .*% of the CPUs: the meter rests' err
+check "what costs more than the policy allows rests" wait_for 60 grep -q '^dpm: measuring takes .*% of the CPUs: the meter rests .* so that it takes about .*% on average$' err
 records_again() {
     "$dpm" dump --json --type flags rested.trace 2> err2 |
         jq -se '[.[] | select(.process == 0) | .meter_flags] | length > 1 and .[0] < .[1]' > out
@@ -288,6 +288,9 @@ check "... by its figures" jq -se '.[-1] | .decision == "try" and .before > 0 an
 "$dpm" steer --session traces remote > out 2> second
 check_equal "... by one loop" 1 $?
 check "... in one line" grep -q "^dpm: traces is steered by dpm\[$steer\] already, by remote" second
+"$dpm" steer policy > out 2> second
+check_equal "... and not also as processes of this machine" 1 $?
+check "... in one line" grep -q "^dpm: name steered-load.py is steered by dpm\[$steer\] already, by remote" second
 kill $recording
 check "... which ends with the recording" wait_for 60 has_ended $steer
 check_equal "... and restores" "50 50" "$(tail -n 1 workers)"

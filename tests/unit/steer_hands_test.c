@@ -481,6 +481,38 @@ static void test_tend(void **state)
     end(&scene);
 }
 
+/* In a container with other CPUs: what came later stays as it is, and the others keep what they have. */
+static void test_tend_refused(void **state)
+{
+    struct problem problem = {""};
+    struct scene scene;
+    cpu_set_t none;
+    (void)state;
+
+    begin(&scene, "cpus of app more\n");
+    open_journal(&scene);
+    scene.members.count = 1;
+    pid_t first = scene.members.at[0].pid,
+          later = first == scene.target ? scene.child : scene.target;
+    assert_int_equal(act(&scene, 0, 1, &problem), 0);
+    scene.members.count = 2;
+    assert_int_equal(steer_hands_tend(scene.journal, scene.policy, &scene.members, &problem), 0);
+    assert_string_equal(problem.text, "");
+    assert_int_equal(act(&scene, 0, 0, &problem), 0);
+    scene.members.count = 1;
+    assert_int_equal(act(&scene, 0, 1, &problem), 0);
+    scene.members.count = 2;
+    const cpu_set_t given = scene.journal->acts[0].cpus;
+    CPU_ZERO(&none);
+    CPU_SET(CPU_SETSIZE - 1, &none); /* which no machine here has */
+    scene.journal->acts[0].cpus = none;
+    assert_int_equal(steer_hands_tend(scene.journal, scene.policy, &scene.members, &problem), 0);
+    assert_non_null(strstr(problem.text, "its CPUs cannot be set: Invalid argument"));
+    scene.journal->acts[0].cpus = given;
+    assert_true(is_limited(&scene, first) && is_free(&scene, later));
+    end(&scene);
+}
+
 /* What a new thread had before is what its own process had, not another one of the act. */
 static void test_above(void **state)
 {
@@ -546,7 +578,8 @@ static void test_nice(void **state)
 static void test_cgroup(void **state)
 {
     struct problem problem = {""};
-    char acts[200], text[64];
+    char acts[200], text[64], path[200];
+    struct steer_restored restored;
     struct scene scene;
     (void)state;
 
@@ -567,12 +600,21 @@ static void test_cgroup(void **state)
         strstr(problem.text, "/cpu.weight: it was changed by others meanwhile: left as it is"));
     read_text("cpu.weight", text);
     assert_string_equal(text, "170");
-    write_text("cpu.weight", "2400", 0600);
+    assert_int_equal(act(&scene, 0, 4, &problem), 0); /* the next try begins with that */
+    read_text("cpu.weight", text);
+    assert_string_equal(text, "680");
     assert_int_equal(act(&scene, 0, 1, &problem), 0);
     read_text("cpu.weight", text);
-    assert_true(strncmp(text, "150", 3) == 0);
+    assert_string_equal(text, "170");
     assert_int_equal(act(&scene, 1, 2, &problem), -ENOENT);
     assert_non_null(strstr(problem.text, "/none: has neither cpu.weight nor cpu.shares"));
+    assert_int_equal(act(&scene, 0, 4, &problem), 0); /* its service ends */
+    snprintf(path, sizeof(path), "%s/cpu.weight", folder);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(steer_journal_end(scene.journal, &restored, &problem), 0);
+    assert_int_equal(restored.count, 0);
+    assert_int_equal(restored.changed, 1);
+    scene.journal = NULL;
     end(&scene);
 }
 
@@ -677,6 +719,7 @@ static void test_used_again(void **state)
     struct steer_journal *journal = calloc(1, sizeof(*journal));
     cpu_set_t before, after;
     char text[300];
+    size_t restored = 1;
     (void)state;
 
     assert_non_null(journal);
@@ -687,7 +730,9 @@ static void test_used_again(void **state)
              scene.target, scene.target);
     journal_parse(journal, text, strlen(text));
     assert_int_equal(sched_getaffinity(scene.target, sizeof(before), &before), 0);
-    assert_int_equal(journal_restore(journal, ALL_ACTS, NULL, NULL), 0);
+    assert_int_equal(journal_restore(journal, ALL_ACTS, &restored, NULL), 0);
+    assert_int_equal(restored, 0);
+    assert_true(journal->entries[0].restored);
     assert_int_equal(sched_getaffinity(scene.target, sizeof(after), &after), 0);
     assert_true(CPU_EQUAL(&before, &after));
     journal_done(journal);
@@ -1006,8 +1051,9 @@ static int begin_second(const struct steer_policy *running, const char *session,
     return WEXITSTATUS(status) == 1 ? -EBUSY : 0;
 }
 
-#define GROUPS "group app is name no-such-program\ngoal requests/s of app\n"
-#define OTHERS "group app is name another-program\ngoal requests/s of app\n"
+#define GROUPS    "group app is name no-such-program\ngoal requests/s of app\n"
+#define ELSEWHERE "group app is name no-such-program on no-such-machine\ngoal requests/s of app\n"
+#define OTHERS    "group app is name another-program\ngoal requests/s of app\n"
 
 /* Processes that both would get do not run yet; a cgroup's weight is one for all processes in it; a folder has two names. */
 static void test_two_policies(void **state)
@@ -1033,7 +1079,16 @@ static void test_two_policies(void **state)
     assert_int_equal(begin_second(policy, folder, OTHERS "cpus of app\n", "/tmp", &problem), 0);
     assert_int_equal(begin_second(policy, "site", OTHERS "cpus of app\n", "site", &problem),
                      -EBUSY);
-    assert_int_equal(begin_second(policy, folder, GROUPS "cpus of app\n", NULL, &problem), 0);
+    assert_int_equal(begin_second(policy, "site", OTHERS "cpus of app\n", "site/3", &problem),
+                     -EBUSY);
+    assert_int_equal(begin_second(policy, "site/3", OTHERS "cpus of app\n", "site", &problem),
+                     -EBUSY);
+    assert_int_equal(begin_second(policy, "site/3", OTHERS "cpus of app\n", "site/4", &problem), 0);
+    /* on this machine, and in a session, which may have it; not on another one, or in another session */
+    assert_int_equal(begin_second(policy, folder, GROUPS "cpus of app\n", NULL, &problem), -EBUSY);
+    assert_int_equal(begin_second(policy, NULL, GROUPS "cpus of app\n", folder, &problem), -EBUSY);
+    assert_int_equal(begin_second(policy, NULL, ELSEWHERE "cpus of app\n", folder, &problem), 0);
+    assert_int_equal(begin_second(policy, "site", GROUPS "cpus of app\n", "other", &problem), 0);
     steer_policy_free(policy);
 }
 
@@ -1148,6 +1203,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_changed),
         cmocka_unit_test(test_compact),
         cmocka_unit_test(test_tend),
+        cmocka_unit_test(test_tend_refused),
         cmocka_unit_test(test_above),
         cmocka_unit_test(test_nice),
         cmocka_unit_test(test_cgroup),

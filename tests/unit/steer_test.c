@@ -146,13 +146,15 @@ struct scene {
     unsigned acts, second, acted;
     bool fails;
     int error; /* of an act that fails; 0: -EIO */
+    uint64_t took;
 };
 
 static int act(void *context, const struct steer_act *act_, const struct steer_setting *to,
-               struct problem *problem)
+               uint64_t *ret_took, struct problem *problem)
 {
     struct scene *scene = context;
 
+    *ret_took = scene->took;
     (void)act_, (void)to;
     scene->acts++;
     scene->acted = scene->second;
@@ -207,7 +209,9 @@ static uint32_t group_named(const struct scene *scene, const char *name)
 
 static void set_figure(struct steer_figures *figures, const char *name, double value)
 {
-    if (strcmp(name, "requests") == 0)
+    if (strcmp(name, "processes") == 0)
+        figures->processes = value;
+    else if (strcmp(name, "requests") == 0)
         figures->requests = value;
     else if (strcmp(name, "asked") == 0)
         figures->asked = value;
@@ -235,7 +239,7 @@ static void set_figure(struct steer_figures *figures, const char *name, double v
         fail_msg("no figure %s", name);
 }
 
-/* GROUP.FIGURE=VALUE, GROUP>GROUP=MESSAGES,US, cpus=BUSY of 4, wobble=PART of the goal's group */
+/* GROUP.FIGURE=VALUE, GROUP.began=OLDEST,YOUNGEST,COUNT, GROUP>GROUP=MESSAGES,US, cpus=BUSY of 4, wobble=PART of the goal's group; length, real, late: seconds; lost: records */
 static void set(const struct scene *scene, char *word, struct steer_slice *slice, double *wobble)
 {
     char *value = strchr(word, '=');
@@ -248,6 +252,14 @@ static void set(const struct scene *scene, char *word, struct steer_slice *slice
         slice->busy = strtod(value, NULL);
     } else if (strcmp(word, "wobble") == 0) {
         *wobble = strtod(value, NULL);
+    } else if (strcmp(word, "length") == 0) {
+        slice->length = strtod(value, NULL) * S;
+    } else if (strcmp(word, "real") == 0) {
+        slice->real = strtod(value, NULL) * S;
+    } else if (strcmp(word, "lost") == 0) {
+        slice->lost = strtod(value, NULL);
+    } else if (strcmp(word, "late") == 0) {
+        slice->late = strtod(value, NULL) * S;
     } else if (to != NULL) {
         *to++ = '\0';
         struct steer_talk *talk = &slice->talk[group_named(scene, word)][group_named(scene, to)];
@@ -256,7 +268,14 @@ static void set(const struct scene *scene, char *word, struct steer_slice *slice
     } else {
         assert_non_null(dot);
         *dot++ = '\0';
-        set_figure(&slice->groups[group_named(scene, word)], dot, strtod(value, NULL));
+        uint32_t group = group_named(scene, word);
+        if (strcmp(dot, "began") == 0) {
+            slice->ages[group].oldest = strtoul(value, &value, 10);
+            slice->ages[group].youngest = strtoul(value + 1, &value, 10);
+            slice->ages[group].count = strtoul(value + 1, NULL, 10);
+        } else {
+            set_figure(&slice->groups[group], dot, strtod(value, NULL));
+        }
     }
 }
 
@@ -267,6 +286,8 @@ static void tell(struct scene *scene, const char *line)
     struct problem problem = {""};
     double wobble = 0;
 
+    for (size_t i = 0; i < ARRAY_SIZE(slice.groups); i++)
+        slice.groups[i].processes = 1;
     snprintf(text, sizeof(text), "%s", line);
     unsigned long count = strtoul(strtok_r(text, " ", &rest), NULL, 10);
     for (char *word; (word = strtok_r(NULL, " ", &rest)) != NULL;)
@@ -383,7 +404,7 @@ static void test_noise(void **state)
     (void)state;
 
     begin(&scene, POOL, false); /* 20% more, but every second one differs by 60% */
-    tell(&scene, "5 wobble=0.6 load.asked=100 app.requests=100 app.busy=2 app.waiting=10");
+    tell(&scene, "10 wobble=0.6 load.asked=100 app.requests=100 app.busy=2 app.waiting=10");
     tell(&scene, "11 wobble=0.6 load.asked=120 app.requests=120 app.busy=2 app.waiting=10");
     assert_true(scene.last.noise > 0.3);
     end(&scene, "try workers of app: 2 -> 8; undone");
@@ -465,6 +486,126 @@ static void test_changed_load(void **state)
     tell(&scene, "7 load.asked=100 app.requests=100 app.busy=2 app.waiting=2");
     tell(&scene, "6 load.asked=150 app.requests=150 app.busy=3 app.waiting=1");
     end(&scene, "nothing; try workers of app: 2 -> 4; kept"); /* ... and the change is no noise */
+    begin(&scene, POOL, false); /* nor if there are but three windows: 600, 400, 100 */
+    tell(&scene, "8 load.asked=600 app.requests=600 app.busy=1");
+    tell(&scene, "7 load.asked=100 app.requests=100 app.busy=2 app.waiting=2");
+    tell(&scene, "6 load.asked=300 app.requests=300 app.busy=3 app.waiting=1");
+    end(&scene, "nothing; try workers of app: 2 -> 4; kept");
+}
+
+/* A load that has changed within the window before an act: what the act is compared with is the next window. */
+static void test_unsteady_before(void **state)
+{
+    struct scene scene;
+    (void)state;
+
+    begin(&scene, POOL, false);
+    tell(&scene, "2 load.asked=400 app.requests=400 app.busy=1.9 app.cpu=0.8 cpus=1");
+    tell(&scene, "3 " FULL);
+    assert_string_equal(scene.decided, "");
+    tell(&scene, "5 " FULL);
+    assert_string_equal(scene.decided, "try workers of app: 2 -> 8");
+    assert_true(fabs(scene.last.before - 100) < 0.01);
+    tell(&scene, "6 load.asked=380 app.requests=380 app.busy=7.6 app.cpu=0.8 cpus=1");
+    end(&scene, "try workers of app: 2 -> 8; kept");
+    begin(&scene, POOL, false); /* one that is never steady waits once */
+    tell(&scene, "9 wobble=0.6 " FULL);
+    assert_string_equal(scene.decided, "");
+    tell(&scene, "1 wobble=0.6 " FULL);
+    end(&scene, "try workers of app: 2 -> 8");
+    begin(&scene, POOL, false); /* and meanwhile the meter does not rest */
+    tell(&scene, "7 load.asked=400 app.requests=400 app.busy=1.5 app.cpu=0.8 cpus=1");
+    tell(&scene, "3 " FULL);
+    assert_int_equal(0, steer_rest(scene.steer, 1));
+    tell(&scene, "5 " FULL);
+    end(&scene, "nothing; try workers of app: 2 -> 8");
+}
+
+/* 100, but unsteady --try--> 140, within the noise --undone--> 100: that it was undone shows that it had helped. */
+static void test_had_helped(void **state)
+{
+    struct scene scene;
+    (void)state;
+
+    begin(&scene, POOL, false);
+    tell(&scene, "10 wobble=0.6 load.asked=100 app.requests=100 app.busy=2 app.waiting=10");
+    tell(&scene, "11 load.asked=140 app.requests=140 app.busy=3 app.waiting=10");
+    assert_string_equal(scene.decided, "try workers of app: 2 -> 8; undone");
+    assert_true(scene.last.measured > 0.5);
+    tell(&scene, "6 load.asked=100 app.requests=100 app.busy=2 app.waiting=10");
+    end(&scene, "try workers of app: 2 -> 8; undone; try workers of app: 2 -> 8");
+}
+
+/* A command takes 2 s, and records come 1.5 s late: so long, what comes is older than the end of the act. */
+static void test_settles(void **state)
+{
+    struct scene scene;
+    (void)state;
+
+    begin(&scene, POOL, false);
+    scene.took = 2000000000;
+    tell(&scene, "5 late=1.5 " FULL);
+    tell(&scene, "5 load.asked=50 app.requests=50 app.busy=2 app.waiting=10");
+    tell(&scene, "4 load.asked=380 app.requests=380 app.busy=7.6 app.cpu=0.8 cpus=1");
+    assert_string_equal(scene.decided, "try workers of app: 2 -> 8");
+    tell(&scene, "1 load.asked=380 app.requests=380 app.busy=7.6 app.cpu=0.8 cpus=1");
+    assert_true(fabs(scene.last.after - 380) < 0.01);
+    end(&scene, "try workers of app: 2 -> 8; kept");
+}
+
+/* No machine sends anything for a while: this time counts when its records come, and not before. */
+static void test_stands(void **state)
+{
+    struct live_snapshot snapshot = {.length = 1000000000, .real = 1000000000, .stands = true};
+    const struct steer_members none = {.count = 0};
+    struct steer_slice slice;
+    struct scene scene;
+    (void)state;
+
+    steer_slice_make(&snapshot, &none, &slice);
+    assert_true(slice.length == 0 && slice.real > 0);
+    begin(&scene, POOL, false);
+    tell(&scene, "4 " FULL);
+    tell(&scene, "9 length=0 real=1");
+    assert_string_equal(scene.decided, "");
+    tell(&scene, "1 " FULL);
+    assert_int_equal(scene.last.time, 5000000000);
+    tell(&scene, "1 " FULL);
+    tell(&scene, "20 length=0 real=1");
+    assert_string_equal(scene.decided, "try workers of app: 2 -> 8");
+    tell(&scene, "1 length=0 real=1"); /* nothing is left to judge by, after four windows */
+    end(&scene, "try workers of app: 2 -> 8; undone");
+    begin(&scene, POOL, false); /* the act itself has silenced them */
+    tell(&scene, "5 " FULL);
+    tell(&scene, "22 length=0 real=1"); /* it settles no longer */
+    tell(&scene, "21 length=0 real=1");
+    end(&scene, "try workers of app: 2 -> 8; undone");
+}
+
+/* Where records are lost, there seem to be fewer requests: such a second is not measured. */
+static void test_lost(void **state)
+{
+    struct live_snapshot snapshot = {.length = 1000000000, .new_lost = 3};
+    const struct steer_members none = {.count = 0};
+    struct steer_slice slice;
+    struct scene scene;
+    (void)state;
+
+    steer_slice_make(&snapshot, &none, &slice);
+    assert_true(slice.lost == 3);
+    begin(&scene, POOL, false);
+    tell(&scene, "4 " FULL);
+    tell(&scene, "9 lost=1 load.asked=10 app.requests=10 app.busy=1");
+    assert_string_equal(scene.decided, "");
+    tell(&scene, "1 " FULL);
+    assert_string_equal(scene.decided, "try workers of app: 2 -> 8");
+    assert_true(fabs(scene.last.before - 100) < 0.01);
+    assert_int_equal(scene.last.time, 14000000000);
+    tell(&scene, "1 " FULL);
+    tell(&scene, "20 lost=1 load.asked=380 app.requests=380 app.busy=7.6");
+    assert_string_equal(scene.decided, "try workers of app: 2 -> 8");
+    tell(&scene, "1 lost=1 load.asked=380 app.requests=380 app.busy=7.6");
+    end(&scene, "try workers of app: 2 -> 8; undone"); /* nothing is known of it */
 }
 
 static void test_few_events(void **state)
@@ -473,10 +614,13 @@ static void test_few_events(void **state)
     (void)state;
 
     begin(&scene, POOL, false); /* 100 answers take 33 s */
-    tell(&scene, "33 load.asked=3 app.requests=3 app.busy=2 app.waiting=10");
+    tell(&scene, "20 load.asked=3 app.requests=3 app.busy=2 app.waiting=10");
     assert_string_equal(scene.decided, "");
+    tell(&scene, "13 load.asked=3 app.requests=3 app.busy=2 app.waiting=10");
+    assert_string_equal(scene.last.reason, "63 requests in 21 s: a decision needs 100");
+    assert_string_equal(scene.decided, "nothing");
     tell(&scene, "1 load.asked=3 app.requests=3 app.busy=2 app.waiting=10");
-    end(&scene, "try workers of app: 2 -> 8");
+    end(&scene, "nothing; try workers of app: 2 -> 8");
     begin(&scene, POOL, false); /* nothing is left to judge by: undone after four windows */
     tell(&scene, "5 " FULL);
     tell(&scene, "22 app.busy=2");
@@ -484,13 +628,78 @@ static void test_few_events(void **state)
     begin(&scene, POOL, false); /* the window before the act took 25 s: those after it may, too */
     tell(&scene, "25 load.asked=4 app.requests=4 app.busy=2 app.waiting=10");
     tell(&scene, "24 load.asked=4.5 app.requests=4.5 app.busy=2.2 app.waiting=10");
-    end(&scene, "try workers of app: 2 -> 8; kept");
+    end(&scene, "nothing; try workers of app: 2 -> 8; kept");
     begin(&scene, POOL, false); /* within the noise: as long again, which is 25 s */
     tell(&scene, "25 load.asked=4 app.requests=4 app.busy=2 app.waiting=10");
     tell(&scene, "48 load.asked=4 app.requests=4 app.busy=2 app.waiting=10");
-    assert_string_equal(scene.decided, "try workers of app: 2 -> 8");
+    assert_string_equal(scene.decided, "nothing; try workers of app: 2 -> 8");
     tell(&scene, "1 load.asked=4 app.requests=4 app.busy=2 app.waiting=10");
-    end(&scene, "try workers of app: 2 -> 8; undone");
+    end(&scene, "nothing; try workers of app: 2 -> 8; undone");
+}
+
+/* A name that no process has, or a goal of which nothing comes: one line says so, and another one when that changes. */
+static void test_nothing_known(void **state)
+{
+    struct scene scene;
+    (void)state;
+
+    begin(&scene, POOL, false);
+    tell(&scene, "15 load.asked=100");
+    assert_string_equal(scene.last.reason, "no predicted gain is above 5% and above the noise");
+    tell(&scene, "15 load.asked=100 app.processes=0");
+    assert_string_equal(scene.last.reason, "no predicted gain is above 5% and above the noise; "
+                                           "group app has no process that is metered");
+    end(&scene, "nothing; nothing");
+    begin(&scene, POOL, false);
+    tell(&scene, "60 load.processes=0 app.requests=100");
+    assert_string_equal(scene.last.reason, "group load has no process that is metered");
+    assert_true(isnan(scene.last.noise));
+    tell(&scene, "10 load.asked=100"); /* it has begun: nothing to do; and ends again */
+    tell(&scene, "30 load.processes=0");
+    assert_string_equal(scene.last.reason, "group load has no process that is metered");
+    end(&scene, "nothing; nothing; nothing; nothing");
+    begin(&scene, POOL, false);
+    tell(&scene, "2 load.asked=100");
+    tell(&scene, "30 load.asked=100 lost=1");
+    assert_string_equal(scene.last.reason, "of 21 s, only 2.0 s could be measured");
+    end(&scene, "nothing");
+}
+
+#define KEPT "load.asked=380 app.requests=380 app.busy=7.6 app.cpu=0.8 cpus=1 "
+
+/* A service that is restarted has as many workers as at first; one whose workers are replaced, one by one, has as many as before. */
+static void test_restarted(void **state)
+{
+    struct steer_member at[] = {{.pid = 8, .start = 30},
+                                {.pid = 9, .start = 20, .group = 1},
+                                {.pid = 10, .start = 40, .group = 1}};
+    const struct steer_members members = {.at = at, .count = 3};
+    const struct live_snapshot snapshot = {.length = 1000000000};
+    struct steer_slice slice;
+    struct scene scene;
+    (void)state;
+
+    steer_slice_make(&snapshot, &members, &slice);
+    assert_true(slice.ages[1].oldest == 20 && slice.ages[1].youngest == 40);
+    assert_true(slice.ages[0].count == 1 && slice.ages[1].count == 2);
+    assert_true(slice.groups[1].processes == 2); /* although they make no record */
+    begin(&scene, POOL, false);
+    tell(&scene, "5 app.began=1,2,2 " FULL);
+    tell(&scene, "6 app.began=1,9,8 " KEPT);
+    tell(&scene, "10 app.began=1,9,8 " KEPT);
+    assert_string_equal(scene.decided, "try workers of app: 2 -> 8; kept; nothing");
+    tell(&scene, "5 app.began=30,31,2 " FULL);
+    end(&scene, "try workers of app: 2 -> 8; kept; nothing; try workers of app: 2 -> 8");
+    begin(&scene, POOL, false);
+    tell(&scene, "5 app.began=1,2,2 " FULL);
+    tell(&scene, "6 app.began=1,9,8 " KEPT);
+    tell(&scene, "10 app.began=30,90,8 " FULL);
+    end(&scene, "try workers of app: 2 -> 8; kept; nothing");
+    begin(&scene, POOL, false); /* one process with all of them */
+    tell(&scene, "5 app.began=1,1,1 " FULL);
+    tell(&scene, "6 app.began=1,1,1 " KEPT);
+    tell(&scene, "10 app.began=30,30,1 " FULL);
+    end(&scene, "try workers of app: 2 -> 8; kept; try workers of app: 2 -> 8");
 }
 
 static void test_limit(void **state)
@@ -818,7 +1027,15 @@ static void test_cpus(void **state)
     begin(&scene, TWO GOAL "cpus of load app\n", false);
     tell(&scene,
          "5 load.asked=200 load.outstanding=2 load>app=400,1000 app>load=400,1000 app.cpu=0.5");
-    end(&scene, "try cpus of load app: any CPU -> CPU 0-3");
+    tell(&scene, "6 load.asked=300 load>app=400,100 app.cpu=0.5 app.no_cpu=0.1");
+    tell(&scene, "10 load.asked=300 load>app=400,100 app.cpu=3 app.no_cpu=0.5");
+    assert_string_equal(scene.decided, "try cpus of load app: any CPU -> CPU 0-3; kept; nothing");
+    tell(&scene, "5 load.asked=300 load>app=400,100 app.cpu=3.5 app.no_cpu=0.5"); /* too much */
+    assert_true(scene.last.is_rough && fabs(scene.last.predicted - 1) < 0.01);
+    tell(&scene, "6 load.asked=500 load>app=400,100 app.cpu=5");
+    tell(&scene, "5 load.asked=500 load>app=400,100 app.cpu=5");
+    end(&scene, "try cpus of load app: any CPU -> CPU 0-3; kept; nothing; "
+                "try cpus of load app: CPU 0-3 -> any CPU; kept; nothing");
     begin(&scene, TWO GOAL "cpus of load app\n", false); /* more than the largest set has */
     tell(&scene, "5 load.asked=200 load.outstanding=2 load>app=400,1000 app.cpu=3.5");
     end(&scene, "nothing");
@@ -906,19 +1123,39 @@ static void test_cpu_lists(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_policy),       cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_pool),         cmocka_unit_test(test_cpus_limit_workers),
-        cmocka_unit_test(test_undone),       cmocka_unit_test(test_worse),
-        cmocka_unit_test(test_noise),        cmocka_unit_test(test_changed_load),
-        cmocka_unit_test(test_wrongly_kept), cmocka_unit_test(test_few_events),
-        cmocka_unit_test(test_limit),        cmocka_unit_test(test_rest),
-        cmocka_unit_test(test_rested),       cmocka_unit_test(test_dry),
-        cmocka_unit_test(test_fails),        cmocka_unit_test(test_fails_for_good),
-        cmocka_unit_test(test_shares),       cmocka_unit_test(test_fair_shares),
-        cmocka_unit_test(test_weight),       cmocka_unit_test(test_cpus),
-        cmocka_unit_test(test_pipeline),     cmocka_unit_test(test_cpus_unknown),
-        cmocka_unit_test(test_quantiles),    cmocka_unit_test(test_cpu_lists),
-        cmocka_unit_test(test_rule),         cmocka_unit_test(test_rules),
+        cmocka_unit_test(test_policy),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_pool),
+        cmocka_unit_test(test_cpus_limit_workers),
+        cmocka_unit_test(test_undone),
+        cmocka_unit_test(test_worse),
+        cmocka_unit_test(test_noise),
+        cmocka_unit_test(test_changed_load),
+        cmocka_unit_test(test_unsteady_before),
+        cmocka_unit_test(test_had_helped),
+        cmocka_unit_test(test_wrongly_kept),
+        cmocka_unit_test(test_settles),
+        cmocka_unit_test(test_stands),
+        cmocka_unit_test(test_lost),
+        cmocka_unit_test(test_few_events),
+        cmocka_unit_test(test_nothing_known),
+        cmocka_unit_test(test_restarted),
+        cmocka_unit_test(test_limit),
+        cmocka_unit_test(test_rest),
+        cmocka_unit_test(test_rested),
+        cmocka_unit_test(test_dry),
+        cmocka_unit_test(test_fails),
+        cmocka_unit_test(test_fails_for_good),
+        cmocka_unit_test(test_shares),
+        cmocka_unit_test(test_fair_shares),
+        cmocka_unit_test(test_weight),
+        cmocka_unit_test(test_cpus),
+        cmocka_unit_test(test_pipeline),
+        cmocka_unit_test(test_cpus_unknown),
+        cmocka_unit_test(test_quantiles),
+        cmocka_unit_test(test_cpu_lists),
+        cmocka_unit_test(test_rule),
+        cmocka_unit_test(test_rules),
         cmocka_unit_test(test_rule_figures),
     };
 

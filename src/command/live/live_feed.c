@@ -22,7 +22,7 @@
 #define LOOK_EACH    100000000u  /* ns: how often a trace that grows is looked at */
 #define SLICE_LIVE   20000000u   /* the same, when it has caught up */
 #define HELD_LITTLE  20          /* a snapshot may lack one in so many events of its interval ... */
-#define SETTLES_MOST 2000000000u /* ... or any, after ns */
+#define SETTLES_MOST 2000000000u /* ... or any, after ns (`settles_most`) */
 #define LATER_PART   10 /* a snapshot is later than the one before by this part of the interval */
 #define KNOWN_MOST   (2 * (int64_t)PATIENCE + SLICE)
 #define CURRENT      10000000000u /* ns */
@@ -370,7 +370,8 @@ static bool is_settled(struct live_feed *feed, uint64_t now)
     bool later = fresh > 0 && time >= feed->shown + feed->options.interval / LATER_PART;
     bool settled =
         counts.held * HELD_LITTLE <= fresh && (!reads_traces(feed) || (later && !begins));
-    if (!settled && now - feed->due < SETTLES_MOST)
+    uint64_t most = feed->options.settles_most > 0 ? feed->options.settles_most : SETTLES_MOST;
+    if (!settled && now - feed->due < most)
         return false;
     feed->counted = counts.events + counts.held;
     feed->shown = time;

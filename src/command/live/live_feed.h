@@ -22,6 +22,8 @@
 
 struct live_feed_options {
     uint64_t interval; /* ns between snapshots: of real time; of the trace's time, if `pace` is 0 */
+    uint64_t
+        settles_most; /* ns that a snapshot waits until nearly all that was read is counted; 0: 2 s */
     /* finished traces: how many times as fast as they were recorded; 0: as fast as they can be read */
     double pace;
     const char *const *traces; /* [trace_count]; 0: the processes of `acquiring` */
