@@ -349,7 +349,7 @@ static const struct event_field end_fields[] = {
     U(end_record, records, "records", "records in the trace, this one included"),
     U(end_record, lost, "lost", "records lost, all rings"),
     U(end_record, reason, "reason",
-      "1 complete, 2 size, 3 write error, 4 repaired, 5 ended by dpmd"),
+      "1 complete, 2 size, 3 write error, 4 repaired, 5 the meter failed, or ended by dpmd"),
     END_OF_FIELDS,
 };
 

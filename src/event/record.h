@@ -717,7 +717,7 @@ enum end_reason {
     END_SIZE = 2,     /* the trace reached its maximum size */
     END_DISK = 3,     /* a write failed: disk full, or an error */
     END_REPAIRED = 4, /* `dpm repair` closed a truncated trace */
-    END_METER = 5,    /* the service that had loaded the meter ended it */
+    END_METER = 5,    /* the meter failed, or the service that had loaded it ended it */
 };
 
 struct end_record {

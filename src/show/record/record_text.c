@@ -373,7 +373,7 @@ static void print_end(const struct record_face *face, const struct end_record *e
         [END_SIZE] = "the trace reached its largest size",
         [END_DISK] = "the trace could not be written",
         [END_REPAIRED] = "closed by repair",
-        [END_METER] = "dpmd ended the session",
+        [END_METER] = "the meter failed, or dpmd ended the session",
     };
     const char *reason = end->reason < ARRAY_SIZE(reasons) ? reasons[end->reason] : NULL;
 
