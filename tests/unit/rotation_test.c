@@ -95,7 +95,7 @@ static void append(struct record_header *header)
     /* no two are equal: the reader merges both streams by time; there is time for a beginning between them */
     header->time = world.time += 16;
     int result = trace_writer_append(world.writer, header, &problem);
-    if (result == -EFBIG) {
+    if (result == -EFBIG || result == -EISDIR) {
         world.full = true;
         return;
     }
@@ -315,6 +315,7 @@ struct reading {
     uint64_t oldest, newest;
     uint32_t repeated;
     uint64_t records, removed;
+    uint32_t reason; /* of END */
     bool ended;
     bool streams[NUMBERS_MOST], paths[NUMBERS_MOST], images[NUMBERS_MOST], users[USERS];
 };
@@ -432,6 +433,8 @@ static void check_trace(uint64_t max_age, bool ends)
         if (i == 1 && any.header.id == EVENT_BEGIN)
             block = 2 + any.begin.repeated;
         reading.ended = reading.ended || any.header.id == EVENT_END;
+        if (any.header.id == EVENT_END)
+            reading.reason = any.end.reason;
         if (i >= block && i > 0 && any.header.id != EVENT_END)
             check_written(&reading, &any);
     }
@@ -826,6 +829,31 @@ static void identities_that_do_not_fit_end_it(void **unused)
     assert_true(world.count - reading.removed > 100);
 }
 
+/* If the next pair cannot be begun, even with all that it repeats, the trace ends in order with the one before. */
+static void a_pair_that_cannot_begin_leaves_nothing(void **unused)
+{
+    const struct trace_limits limits = {0};
+    struct problem problem;
+    char control[sizeof(path) + 16], data[sizeof(path) + 16];
+
+    (void)unused;
+    seed = seed_of_run("obstacle");
+    begin_world(4 << 20, &limits);
+    snprintf(control, sizeof(control), "%s/control.1", path);
+    snprintf(data, sizeof(data), "%s/data.1", path);
+    assert_int_equal(mkdir(control, 0700), 0);
+    for (size_t i = 0; i < 100000 && !world.full; i++)
+        happen(1000);
+    assert_true(world.full);
+    assert_int_equal(trace_writer_close(world.writer, END_COMPLETE, &problem), 0);
+    assert_int_equal(rmdir(control), 0);
+    assert_int_not_equal(access(data, F_OK), 0);
+    check_bounds(4 << 20, 1);
+    check_trace(0, true);
+    assert_int_equal(reading.reason, END_DISK);
+    assert_int_equal(reading.removed, 0);
+}
+
 static int begin(void **unused)
 {
     (void)unused;
@@ -853,6 +881,7 @@ int main(void)
         cmocka_unit_test(a_burst_removes_nothing_else),
         cmocka_unit_test(half_of_the_age_is_kept_by_two_files),
         cmocka_unit_test(identities_that_do_not_fit_end_it),
+        cmocka_unit_test(a_pair_that_cannot_begin_leaves_nothing),
     };
 
     return cmocka_run_group_tests(tests, begin, end);
