@@ -293,6 +293,10 @@ static void replay(struct state *state, size_t count)
             if (any->record.termination.last)
                 state->ended[state->process[stream]] = true;
             break;
+        case EVENT_EXEC: /* which leaves it */
+            state->stream[stream] = false;
+            state->ended[state->process[stream]] = true;
+            break;
         case EVENT_DESTROYPATH:
             state->path[end] = false;
             break;
@@ -829,6 +833,31 @@ static void identities_that_do_not_fit_end_it(void **unused)
     assert_true(world.count - reading.removed > 100);
 }
 
+/* A process whose next program is not metered does not live on in later files. */
+static void a_process_that_is_left_is_forgotten(void **unused)
+{
+    const struct trace_limits limits = {.max_files = 2};
+    struct problem problem;
+
+    (void)unused;
+    seed = seed_of_run("left");
+    begin_world(1 << 20, &limits);
+    begin_stream();
+    const struct live_stream left = world.live[0];
+    struct record exec = {
+        .header = {.id = EVENT_EXEC, .stream = left.number, .proc_time_and_pc = left.cpu},
+        .exec = {.left = 1},
+    };
+    append(&exec.header);
+    world.live_count = 0;
+    for (size_t i = 0; i < 60000; i++)
+        happen(1000);
+    assert_int_equal(trace_writer_close(world.writer, END_COMPLETE, &problem), 0);
+    check_trace(0, true);
+    assert_true(reading.removed > world.count / 4);
+    assert_false(reading.streams[left.number]);
+}
+
 /* If the next pair cannot be begun, even with all that it repeats, the trace ends in order with the one before. */
 static void a_pair_that_cannot_begin_leaves_nothing(void **unused)
 {
@@ -881,6 +910,7 @@ int main(void)
         cmocka_unit_test(a_burst_removes_nothing_else),
         cmocka_unit_test(half_of_the_age_is_kept_by_two_files),
         cmocka_unit_test(identities_that_do_not_fit_end_it),
+        cmocka_unit_test(a_process_that_is_left_is_forgotten),
         cmocka_unit_test(a_pair_that_cannot_begin_leaves_nothing),
     };
 
