@@ -271,6 +271,7 @@ uint32_t mark_generation;
  * generation is 1; 0: the metering is over, and all streams are silent. */
 uint32_t begun;
 uint64_t begun_at; /* when the last generation began, 0 = none did */
+uint32_t listing;  /* survey_streams lists those of a generation that is about to begin */
 
 /* The last numbers assigned. */
 uint32_t last_stream;

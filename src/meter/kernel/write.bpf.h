@@ -645,6 +645,7 @@ static __noinline int write_stream_named(struct stream *stream, struct task_stru
     if (name != NULL)
         bpf_probe_read_kernel_str(record->name, sizeof(record->name), name);
     stream->user = record->user;
+    stream->listed = STREAM_LISTED;
     submit(record);
     return 0;
 }
