@@ -98,7 +98,8 @@ static const struct event_field termination_fields[] = {
 static const struct event_field lost_fields[] = {
     U(record, lost.count, "count", "records"),
     U(record, lost.ring, "ring", "0 control, 1 data"),
-    U(record, lost.reason, "reason", "1: the ring was full, 2: hooks were skipped"),
+    U(record, lost.reason, "reason",
+      "1: the ring was full, 2: hooks were skipped, 3: no memory for their connections"),
     END_OF_FIELDS,
 };
 

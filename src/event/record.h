@@ -359,6 +359,7 @@ enum lost_reason {
     /* The kernel skipped hooks that were already running on that CPU: they were interrupted by an interrupt or another
      * task. `count` is an upper bound: a hook that runs for an unmetered process makes no record. */
     LOST_SKIPPED = 2,
+    LOST_NO_PATH = 3, /* messages: no memory for their connection, or too many of these */
 };
 
 enum signal_result {

@@ -252,6 +252,8 @@ static void print_lost(const struct record_face *face, const struct record *reco
         fputs(": it was full", face->file);
     else if (record->lost.reason == LOST_SKIPPED)
         fputs(": the kernel skipped hooks that were already running on that processor", face->file);
+    else if (record->lost.reason == LOST_NO_PATH)
+        fputs(": no memory for their connections", face->file);
     else
         fprintf(face->file, ": reason %" PRIu32, record->lost.reason);
 }
