@@ -53,6 +53,7 @@ struct agent_recording {
     struct recording recording;
     struct acquisition *acquisitions;
     json_t *notes;       /* lines for the user during a request; else NULL */
+    json_t *missed;      /* what its meter has not recorded, a line each; NULL: it has not ended */
     atomic_bool stopped; /* by itself (full disk, lost meter), for the reason `why` */
     struct problem why;
     struct publishing publishing;

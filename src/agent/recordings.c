@@ -185,6 +185,7 @@ static void remove_recording(struct agent_recording *recording)
     acquisitions_free(recording);
     publishing_close(&recording->publishing);
     recording_close(&recording->recording);
+    json_decref(recording->missed);
     rules_free(recording->rules);
     free(recording);
 }
@@ -386,6 +387,22 @@ static json_t *state_of(const struct agent_recording *recording)
     return state;
 }
 
+static void note_missed(const char *line, void *context)
+{
+    struct agent_recording *recording = context;
+
+    json_array_append_new(recording->missed, json_string(line));
+}
+
+/* It is kept for each answer to recording.end: one may be lost on its way, and a recording may have ended by itself. */
+static void keep_missed(struct agent_recording *recording)
+{
+    const struct meter_interface *meter = recording->recording.meter;
+
+    recording->missed = json_array();
+    meter->report(meter, note_missed, recording);
+}
+
 /* Ends it, and closes its trace. Returns as recording_end does. */
 static int end_one(struct agent_recording *recording, struct problem *problem)
 {
@@ -402,6 +419,7 @@ static int end_one(struct agent_recording *recording, struct problem *problem)
         return 0;
     }
     result = recording_end(&recording->recording, problem);
+    keep_missed(recording);
     acquisitions_free(recording);
     return result;
 }
@@ -415,7 +433,9 @@ int recordings_end(struct agent *agent, json_t *params, json_t **ret_result,
     if (result == 0)
         result = end_one(recording, problem);
     if (result >= 0)
-        *ret_result = json_pack("{s:o}", "trace", state_of(recording));
+        *ret_result =
+            json_pack("{s:o, s:o}", "trace", state_of(recording), "notes",
+                      recording->missed == NULL ? json_array() : json_incref(recording->missed));
     return result < 0 ? result : 0;
 }
 

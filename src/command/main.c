@@ -200,7 +200,8 @@ static void report_end(const struct source_state *state, const char *name)
     else if (state->end_reason == END_DISK)
         command_say("%s: the recording stopped because the trace could not be written", name);
     else if (state->end_reason == END_METER)
-        command_say("%s: the recording stopped because dpmd ended the session", name);
+        command_say("%s: the recording stopped because the meter failed, or dpmd ended the session",
+                    name);
 }
 
 void command_skipped_text(uint64_t skipped, char text[SKIPPED_TEXT_SIZE])

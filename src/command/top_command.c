@@ -39,6 +39,22 @@ static void say_below(const char *line, void *context)
     screen->changed = true;
 }
 
+#define LATER_MOST 8
+
+/* Lines for when the screen is gone. */
+struct later {
+    char lines[LATER_MOST][256];
+    size_t count;
+};
+
+static void say_later(const char *line, void *context)
+{
+    struct later *later = context;
+
+    if (later->count < LATER_MOST)
+        snprintf(later->lines[later->count++], sizeof(later->lines[0]), "%s", line);
+}
+
 static void say_line(const char *line, void *context)
 {
     (void)context;
@@ -99,6 +115,7 @@ static int top_on_terminal(struct top_options *options, int signals)
     struct live_feed_options wish = {
         .interval = options->interval, .pace = options->pace, .stop = signals, .hides = true};
     struct live_feed feed = {0};
+    struct later later = {0};
     struct top_screen screen;
     struct problem problem;
     int result = top_screen_begin(&screen, &feed, options->operand.subject, &problem);
@@ -117,9 +134,13 @@ static int top_on_terminal(struct top_options *options, int signals)
         result = open_views(options, &feed, &screen.views, &problem);
     if (result >= 0)
         result = show(&screen, &feed, signals, &problem);
+    feed.options.say = say_later;
+    feed.options.say_context = &later;
     live_feed_close(&feed); /* first of all: nothing stays attached */
     live_views_free(screen.views);
     top_screen_end(&screen);
+    for (size_t i = 0; i < later.count; i++)
+        command_say("%s", later.lines[i]);
     return result < 0 ? command_error("%s", problem.text) : EXIT_SUCCESS;
 }
 

@@ -271,10 +271,10 @@ static int serve_report(struct service *service, struct exchange *exchange)
 
 static int serve_detach(struct service *service, struct exchange *exchange)
 {
-    int result = meter_look(service->meter);
-
     service->meter->detach(service->meter);
     service->state = SESSION_DETACHED;
+    /* after it: nothing is skipped any more, and a look is not put off */
+    int result = meter_look(service->meter);
     tell_counts(service, &exchange->reply);
     return result;
 }

@@ -167,6 +167,8 @@ static bool note_stream(struct commands *commands, const struct stream_record *s
 bool commands_before(struct commands *commands, const struct record_header *header,
                      struct name_record *ret_name)
 {
+    const struct record *record = (const struct record *)header;
+
     switch (header->id) {
     case EVENT_STREAM:
         return note_stream(commands, (const struct stream_record *)header, ret_name);
@@ -174,8 +176,15 @@ bool commands_before(struct commands *commands, const struct record_header *head
         note_name(commands, (const struct name_record *)header);
         return false;
     case EVENT_TERMINATION:
-        if (((const struct record *)header)->termination.last)
+        if (record->termination.last)
             forget(commands, process_of(commands, header->stream));
+        lookup_remove(&commands->threads, header->stream);
+        return false;
+    case EVENT_EXEC:
+        if (!record->exec.left)
+            return false;
+        /* what it executes now is not metered */
+        forget(commands, process_of(commands, header->stream));
         lookup_remove(&commands->threads, header->stream);
         return false;
     default:

@@ -161,6 +161,19 @@ static void look_for_early_end(struct jobs *jobs, struct job *job,
     jobs_error(jobs, "%s: the recording of job %s ended early: %s", machine->name, job->name, why);
 }
 
+/* What its meter has not recorded. */
+static void say_missed(struct jobs *jobs, struct job_machine *machine, json_t *result)
+{
+    json_t *note;
+    size_t i;
+
+    json_array_foreach(json_object_get(result, "notes"), i, note)
+    {
+        if (json_is_string(note))
+            jobs_say_once(jobs, machine, json_string_value(note));
+    }
+}
+
 int jobs_end_recordings(struct jobs *jobs, struct job *job)
 {
     struct conduct_answer *answers = calloc(job->recording_count + 1, sizeof(*answers));
@@ -187,6 +200,7 @@ int jobs_end_recordings(struct jobs *jobs, struct job *job)
             jobs_print(jobs, "note: %s: %" PRIu64 " record%s lost",
                        job->recordings[i].machine->name, said.lost,
                        said.lost == 1 ? " was" : "s were");
+        say_missed(jobs, job->recordings[i].machine, answers[i].result);
         json_decref(answers[i].result);
     }
     free(answers);

@@ -37,7 +37,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
-#define MOST_MESSAGES 1024 /* of sendmmsg: the kernel's limit */
+#define MOST_MESSAGES 1024 /* of sendmmsg: the kernel's limit. Of recvmmsg: read at a time */
 #define SENDS_LONG    (50 * MILLISECOND)
 
 /* A call sends or receives on such a socket. */
@@ -215,10 +215,12 @@ static struct path *path_of_send(struct ptracemeter *meter, struct tracee *trace
     return path_to_address(meter, tracee, object, 0, 0);
 }
 
-/* The headers of a sendmmsg or recvmmsg, which the caller frees; NULL: none, or they cannot be read (counted). */
+/* Headers of a sendmmsg or recvmmsg, from this one on. The caller frees them; NULL: none, or they cannot be read
+ * (counted). */
 static struct mmsghdr *read_many(struct ptracemeter *meter, const struct tracee *tracee,
-                                 int64_t count)
+                                 int64_t first, int64_t count)
 {
+    uint64_t address = tracee->call.arguments[1] + (uint64_t)first * sizeof(struct mmsghdr);
     struct mmsghdr *headers;
 
     if (count <= 0 || count > MOST_MESSAGES)
@@ -228,7 +230,7 @@ static struct mmsghdr *read_many(struct ptracemeter *meter, const struct tracee 
         meter->shortfalls.no_memory++;
         return NULL;
     }
-    if (tracer_read(tracee, tracee->call.arguments[1], headers, (size_t)count * sizeof(*headers)))
+    if (tracer_read(tracee, address, headers, (size_t)count * sizeof(*headers)))
         return headers;
     tracee_falls_short(tracee, &meter->shortfalls.unreadable);
     free(headers);
@@ -292,7 +294,7 @@ static void look_for_passed_on(struct ptracemeter *meter, struct tracee *tracee)
         return;
     int64_t count =
         (uint32_t)call->arguments[2] < MOST_MESSAGES ? (uint32_t)call->arguments[2] : MOST_MESSAGES;
-    headers = read_many(meter, tracee, count);
+    headers = read_many(meter, tracee, 0, count);
     for (int64_t i = 0; headers != NULL && i < count; i++)
         look_for_rights(meter, tracee, &headers[i].msg_hdr);
     free(headers);
@@ -322,7 +324,7 @@ bool send_begins(struct ptracemeter *meter, struct tracee *tracee)
 
 static void send_many_ends(struct ptracemeter *meter, struct tracee *tracee, int64_t count)
 {
-    struct mmsghdr *headers = read_many(meter, tracee, count);
+    struct mmsghdr *headers = read_many(meter, tracee, 0, count);
 
     for (int64_t i = 0; headers != NULL && i < count; i++) {
         struct path *path = path_of_header(meter, tracee, tracee->call.to, &headers[i].msg_hdr);
@@ -564,10 +566,14 @@ static void count_drops(struct ptracemeter *meter, struct tracee *tracee, struct
         path_note_drops(meter, object, path, drops);
 }
 
-static void receive_many_ends(struct ptracemeter *meter, struct tracee *tracee, int64_t count)
+/* `count` messages of a call, from number `first` on; `last`: there are no others after these. Returns whether they could
+ * be read. */
+static bool receive_some(struct ptracemeter *meter, struct tracee *tracee, int64_t first,
+                         int64_t count, bool last)
 {
     struct object *object = tracee->call.from;
-    struct mmsghdr *headers = read_many(meter, tracee, count);
+    struct mmsghdr *headers = read_many(meter, tracee, first, count);
+    bool is_read = headers != NULL;
     bool cut = flags_of_receive(&tracee->call) & MSG_TRUNC;
 
     for (int64_t i = 0; headers != NULL && i < count; i++) {
@@ -584,11 +590,23 @@ static void receive_many_ends(struct ptracemeter *meter, struct tracee *tracee, 
             continue;
         if (path == NULL)
             continue;
-        tell_receive(meter, tracee, path, bytes, i > 0 ? RECORD_SAME_CALL : 0);
-        if (i == count - 1)
+        tell_receive(meter, tracee, path, bytes, first + i > 0 ? RECORD_SAME_CALL : 0);
+        if (last && i == count - 1)
             count_drops(meter, tracee, path);
     }
     free(headers);
+    return is_read;
+}
+
+static void receive_many_ends(struct ptracemeter *meter, struct tracee *tracee, int64_t count)
+{
+    bool is_read = true;
+
+    for (int64_t first = 0; is_read && first < count; first += MOST_MESSAGES) {
+        int64_t left = count - first;
+        bool last = left <= MOST_MESSAGES;
+        is_read = receive_some(meter, tracee, first, last ? left : MOST_MESSAGES, last);
+    }
 }
 
 /* A call that asks for no bytes returns 0, which is neither an end of file nor a message. Exception: recvfrom and

@@ -42,13 +42,18 @@ static int take(struct acquiring *acquiring, pid_t pid)
 
     if (result > 0)
         acquiring->marked += result;
+    if (result > 0 && intern_add(&acquiring->metered, (uint64_t)pid) < 0)
+        return problem_set(acquiring->problem, -ENOMEM, "out of memory");
     acquiring->refused += acquiring->meter->refused;
     /* chosen by name or group, another user's process is left, and counted */
     if (result == -EPERM && acquiring->meter->refused > 0 &&
         !process_choice_has_pid(acquiring->choice, pid))
         result = 0;
+    uint32_t known = acquiring->taken.count;
     if (pid != 0 && result >= 0 && intern_add(&acquiring->taken, key_of(pid)) < 0)
         return problem_set(acquiring->problem, -ENOMEM, "out of memory");
+    if (acquiring->taken.count > known)
+        acquiring->left += acquiring->meter->refused;
     return result;
 }
 
@@ -118,6 +123,8 @@ static void name_more(const struct acquiring *acquiring, pid_t pid, char text[64
 
     for (uint32_t i = 0; i < acquiring->more.count; i++) {
         pid_t more = (pid_t)acquiring->more.keys[i];
+        if (intern_find(&acquiring->metered, (uint64_t)more) < 0)
+            continue;
         if (process_tree_ancestor(&acquiring->tree, more, &acquiring->chosen) != pid)
             continue;
         count++;
@@ -142,6 +149,8 @@ void acquiring_text(const struct acquiring *acquiring, char text[ACQUIRED_TEXT_S
     for (uint32_t i = 0; i < acquiring->chosen.count; i++) {
         char name[64], more[64];
         pid_t pid = (pid_t)acquiring->chosen.keys[i];
+        if (intern_find(&acquiring->metered, (uint64_t)pid) < 0)
+            continue;
         name_more(acquiring, pid, more);
         if (more[0] == '\0' && process_choice_has_pid(acquiring->choice, pid))
             continue;
@@ -227,10 +236,8 @@ static int cannot_meter_any(const struct acquiring *acquiring, struct problem *p
                        "threads");
 }
 
-static void say_refused(const struct acquiring *acquiring)
+static void say_refused(const struct acquiring *acquiring, uint32_t refused)
 {
-    uint32_t refused = acquiring->refused;
-
     if (refused > 0)
         say(acquiring,
             "note: %u process%s of other users, or with more rights than you, %s not "
@@ -303,7 +310,7 @@ int acquiring_begin(struct acquiring *acquiring, struct meter_interface *meter,
         return misses ? -ESRCH : cannot_meter_any(acquiring, problem);
     if (misses && meter->live(meter) > 0)
         say(acquiring, "note: %s", problem->text);
-    say_refused(acquiring);
+    say_refused(acquiring, acquiring->refused);
     say_spared(acquiring);
     /* begins first: until then all that was marked is silent, and what is in progress meanwhile makes counts doubtful */
     result = meter->begin(meter, ret_begun, problem);
@@ -369,19 +376,22 @@ int acquiring_step(struct acquiring *acquiring, struct problem *problem)
     acquiring->last = now;
     acquiring->problem = problem;
     acquiring->marked = 0;
+    acquiring->left = 0;
     acquiring->looked = false;
     words.pid_count = 0;
     intern_done(&acquiring->chosen);
     intern_done(&acquiring->more);
+    intern_done(&acquiring->metered);
     intern_done(&acquiring->fresh);
     int result = process_choice_find(&words, take_new, acquiring, problem);
-    if (result < 0 || acquiring->marked == 0)
-        return result;
-    result = take_all(acquiring, &words); /* what they have created meanwhile */
-    if (result == 0)
+    bool begins = acquiring->marked > 0;
+    if (result == 0 && begins)
+        result = take_all(acquiring, &words); /* what they have created meanwhile */
+    if (result == 0 && begins)
         result = acquiring->meter->begin(acquiring->meter, &begun, problem);
-    if (result == 0)
+    if (result == 0 && begins)
         say_fresh(acquiring);
+    say_refused(acquiring, acquiring->left);
     return result;
 }
 
@@ -390,6 +400,7 @@ void acquiring_done(struct acquiring *acquiring)
     process_tree_done(&acquiring->tree);
     intern_done(&acquiring->chosen);
     intern_done(&acquiring->more);
+    intern_done(&acquiring->metered);
     intern_done(&acquiring->own);
     intern_done(&acquiring->taken);
     intern_done(&acquiring->fresh);

@@ -28,16 +28,18 @@ struct acquiring {
     struct meter_interface *meter;
     struct problem *problem;
     struct process_tree tree;
-    bool looked;          /* the tree is of this step */
-    bool spared;          /* a chosen process is DPM's own */
-    struct intern chosen; /* pids */
-    struct intern more;   /* pids of descendants, which are taken, too */
-    struct intern own;    /* pids of DPM's own processes, which are not */
-    struct intern taken;  /* processes that the meter was asked to take: pid and start */
-    struct intern fresh;  /* pids that were taken in this step */
-    int marked;           /* streams, in this pass */
-    uint32_t refused;     /* processes that the user may not meter, in this pass */
-    uint64_t last;        /* when new processes were last looked for */
+    bool looked;           /* the tree is of this step */
+    bool spared;           /* a chosen process is DPM's own */
+    struct intern chosen;  /* pids */
+    struct intern more;    /* pids of descendants, which are taken, too */
+    struct intern metered; /* pids of these of which the meter took a thread */
+    struct intern own;     /* pids of DPM's own processes, which are not */
+    struct intern taken;   /* processes that the meter was asked to take: pid and start */
+    struct intern fresh;   /* pids that were taken in this step */
+    int marked;            /* streams, in this pass */
+    uint32_t refused;      /* processes that the user may not meter, in this pass */
+    uint32_t left;         /* the same that it was asked for the first time, in this step */
+    uint64_t last;         /* when new processes were last looked for */
 };
 
 /* Takes all that are chosen, and begins. Says which words matched nothing, and which descendants are left out. Errors:

@@ -22,11 +22,14 @@
 
 /* ---- while recording ---- */
 
-/* A write error or the size limit ends the recording, never the metered processes. */
+/* A write error, the size limit, or an error of the meter ends the recording, never the metered processes. */
 static int give_up(struct recording *recording, int error)
 {
+    const struct trace_writer *writer = recording->writer;
+    bool stopped = writer != NULL && trace_writer_stopped(writer) != 0;
+
     recording->active = false;
-    recording->reason = error == -EFBIG ? END_SIZE : error == -ECONNRESET ? END_METER : END_DISK;
+    recording->reason = stopped ? trace_writer_stopped(writer) : END_METER;
     recording->meter->stop(recording->meter);
     return error;
 }

@@ -211,6 +211,14 @@ static int keep_stream(struct carried *carried, const struct stream_record *stre
     return result < 0 ? result : keep(streams, stream->header.stream, &record.header);
 }
 
+/* It has ended, or is not metered any longer. */
+static void forget_process(struct carried *carried, uint32_t process)
+{
+    drop(&carried->shelves[STREAMS], process);
+    drop(&carried->shelves[COMMANDS], process);
+    drop(&carried->shelves[FLAGS], process);
+}
+
 /* The first thread of a process stays until the process ends: its name is the process's. */
 static void end_stream(struct carried *carried, const struct record *record)
 {
@@ -222,11 +230,20 @@ static void end_stream(struct carried *carried, const struct record *record)
     uint32_t process = stream->process;
     if (record->termination.last || process != record->header.stream)
         drop(streams, record->header.stream);
-    if (!record->termination.last)
+    if (record->termination.last)
+        forget_process(carried, process);
+}
+
+/* A program that gains privilege is not metered. It has one thread: the others ended in its EXEC. */
+static void leave_process(struct carried *carried, uint32_t number)
+{
+    const struct stream_record *stream = find(&carried->shelves[STREAMS], number);
+
+    if (stream == NULL)
         return;
-    drop(streams, process);
-    drop(&carried->shelves[COMMANDS], process);
-    drop(&carried->shelves[FLAGS], process);
+    uint32_t process = stream->process;
+    drop(&carried->shelves[STREAMS], number);
+    forget_process(carried, process);
 }
 
 static void note_cpu_time(struct carried *carried, const struct record_header *header)
@@ -293,6 +310,10 @@ int carried_note(struct carried *carried, const struct record_header *header)
     case EVENT_TERMINATION:
         end_stream(carried, record);
         return 0;
+    case EVENT_EXEC:
+        if (record->exec.left)
+            leave_process(carried, header->stream);
+        break;
     case EVENT_DESTROYPATH:
         drop(&carried->shelves[PATHS], record->message.path);
         break;

@@ -230,12 +230,11 @@ static int say_numbered(struct trace_writer *writer, struct problem *problem)
     return writer_replace_metadata(writer, problem);
 }
 
-/* From now on, packets of the ring go into this file. */
+/* From now on, packets of the ring go into this file. The one before stays open. */
 static void take_file(struct trace_writer *writer, enum ring_id ring, int file)
 {
     struct stream_buffer *stream = &writer->streams[ring];
 
-    close(stream->file);
     stream->file = file;
     stream->file_size = 0;
     memset(writer->said[ring], 0, sizeof(writer->said[ring]));
@@ -262,19 +261,30 @@ static int make_control(struct trace_writer *writer, uint32_t number, uint64_t t
     if (file < 0)
         return file;
     (void)flock(file, LOCK_EX | LOCK_NB);
-    /* the old file stays locked until the new one has its name: the trace is being written all the time */
-    int old = dup(writer->streams[RING_CONTROL].file);
     take_file(writer, RING_CONTROL, file);
     int result = repeat(writer, time);
     if (result == 0 && renameat(writer->directory, hidden, writer->directory, name) < 0)
         result = -errno;
-    if (old >= 0)
-        close(old);
     if (result < 0) {
         unlinkat(writer->directory, hidden, 0);
         return writer_stop_for_disk(writer, RING_CONTROL, result, problem);
     }
     return 0;
+}
+
+/* The next pair could not be begun: the trace ends with the one before, as if this one had not been tried. */
+static void go_back(struct trace_writer *writer, const struct trace_writer *before, uint32_t number)
+{
+    char name[TRACE_FILE_NAME_SIZE];
+
+    trace_file_name(RING_DATA, number, name);
+    if (writer->streams[RING_DATA].file != before->streams[RING_DATA].file)
+        unlinkat(writer->directory, name, 0);
+    for (enum ring_id ring = 0; ring < RING_COUNT; ring++)
+        if (writer->streams[ring].file != before->streams[ring].file)
+            close(writer->streams[ring].file);
+    *writer = *before;
+    writer->stopped = END_DISK;
 }
 
 /* Ends the current pair of files and begins the next one. */
@@ -293,14 +303,19 @@ static int begin_files(struct trace_writer *writer, uint64_t time, struct proble
         return result;
     current(rotation)->bytes = bytes_now(writer);
     time = time_to_begin(writer, time);
-    uint64_t last_control = writer->streams[RING_CONTROL].last_time;
+    const struct trace_writer before = *writer;
     writer->least_time = time;
     result = make_data(writer, number, problem);
     if (result == 0)
         result = make_control(writer, number, time, problem);
-    if (result < 0)
+    if (result < 0) {
+        go_back(writer, &before, number);
         return result;
-    writer->streams[RING_CONTROL].last_time = last_control;
+    }
+    /* the old file stays locked until the new one has its name: the trace is being written all the time */
+    for (enum ring_id ring = 0; ring < RING_COUNT; ring++)
+        close(before.streams[ring].file);
+    writer->streams[RING_CONTROL].last_time = before.streams[RING_CONTROL].last_time;
     rotation->block = bytes_now(writer);
     rotation->pairs[rotation->count++] = (struct pair){.begin = time};
     return 0;

@@ -108,6 +108,9 @@ int trace_writer_keep_newest(struct trace_writer *writer, const struct trace_lim
  * changed: those that nothing uses are not repeated for long. */
 uint32_t trace_writer_files(const struct trace_writer *writer);
 
+/* Why it accepts nothing more: END_SIZE or END_DISK; 0: it goes on. */
+enum end_reason trace_writer_stopped(const struct trace_writer *writer);
+
 /* Before the last records of a trace that keeps only the newest: removes files until `bytes` are free, if possible, and
  * none from now on. Returns how many bytes there are; UINT64_MAX: the trace keeps everything. */
 uint64_t trace_writer_settle(struct trace_writer *writer, uint64_t bytes);

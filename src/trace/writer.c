@@ -430,6 +430,11 @@ uint64_t trace_writer_last_time(const struct trace_writer *writer, enum ring_id 
     return later(writer->streams[ring].last_time, writer->least_time);
 }
 
+enum end_reason trace_writer_stopped(const struct trace_writer *writer)
+{
+    return writer->stopped;
+}
+
 /* ---- the beginning ---- */
 
 static void free_writer(struct trace_writer *writer)

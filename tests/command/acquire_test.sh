@@ -378,6 +378,7 @@ programs=2
 ! long_ones || rounds=10 programs=4
 complete=0
 round=0
+: > ends
 while [ $round -lt "$rounds" ]; do
     round=$((round + 1))
     rm -rf churn.trace churned.*
@@ -390,7 +391,7 @@ while [ $round -lt "$rounds" ]; do
         wait_for 30 test -s "churned.$number"
     done
     # shellcheck disable=SC2086 # one word for each process
-    take_over -o churn.trace --flags send --ring 64M $pids
+    take_over -o churn.trace --flags send,termination --ring 64M $pids
     # shellcheck disable=SC2086
     kill -USR1 $pids
     wait $acquirer
@@ -410,9 +411,14 @@ while [ $round -lt "$rounds" ]; do
         "\($count >= $gated and $gated > 0 and $offsets[-1] - $offsets[0] + 1 == $count and
             ($offsets | unique | length) == $count) \(.)"' sends > verdict
     complete=$((complete + $(grep -c ^true verdict)))
+    # also of threads that end between their mark and the beginning
+    "$dpm" dump --json --type stream,termination churn.trace 2> /dev/null | jq -r -s '
+        def count(type): [.[] | select(.event == type) | .stream] | unique | length;
+        "\(count("STREAM") - count("TERMINATION")) threads without an end"' >> ends
     [ "$(grep -c ^true verdict)" = $programs ] || cat churned.* verdict err | sed 's/^/# /' | head -n 15
 done
 check_equal "no thread of those that create them all the time is missed" $((programs * rounds)) $complete
+check_equal "... and none has a STREAM without an end" "0 threads without an end" "$(sort -u ends)"
 
 # ---- ten thousand connections ----
 

@@ -1,12 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # hosts_ends_test.sh BUILD_FOLDER: ends that dpm run --host did not ask for: an agent that is killed and whose folder is gone, so
-# that another one knows nothing; a process that ends by another signal than the one that it was passed.
+# that another one knows nothing; a process that ends by another signal than the one that it was passed; and what is said of a
+# host's meter at the end.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/meter.sh"
 need_meter
 need_programs nats-server
 dpm=$(realpath "$dpm")
+traced=$(realpath "$1/tests/programs/traced")
 . "$(dirname "$0")/local_hosts.sh"
 cd "$scratch" || exit 1
 trap ': > "$scratch/enough"; end_local_hosts; rm -rf "$scratch"' EXIT
@@ -61,4 +63,10 @@ check "another one runs" wait_for 60 grep -q begun out
 pkill -TERM -P $run dpm
 wait $run
 check_equal "... one that ends by that signal has done as asked" "143 0" "$? $(grep -c 'killed by signal' err)"
+
+export ASAN_OPTIONS="$ASAN_OPTIONS:detect_leaks=0" # a traced process cannot trace itself
+on -o missed --meter ptrace --host here:"$traced tracer"
+wait $run
+check_equal "what a host's meter could not record is said, once" "0 1" \
+    "$? $(grep -c '^dpm: here: traced\[.*called ptrace (1 calls in all)' err)"
 finish

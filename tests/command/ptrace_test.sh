@@ -134,6 +134,10 @@ signal 31" "$(traced refused.trace $survive -- "$stops" refused 2> err)"
     check_equal "... and what they would have sent is not recorded" "[44,7]" \
         "$(as_user "$dpm" dump --json --type send refused.trace | jq -c -s 'map(select(.kind == "unix-stream").bytes)')"
 done
+check_equal "one call that receives more messages than any can send: the program sees nothing" "received: 2500" \
+    "$(traced many.trace -- "$stops" many-receives 2> err)"
+check_equal "... and each is recorded" "[2500,2500]" "$(as_user "$dpm" dump --json --type receive many.trace |
+    jq -c -s 'map(select(.kind == "unix-stream").bytes) | [length, add]')"
 check_equal "sends of two threads on one socket: the program sees nothing" 4194312 "$(traced overlap.trace -- "$stops" overlap 2> err)"
 check_equal "... and each says that another one was in progress, be it one of several messages" \
     '[{"bytes":3,"concurrent":true},{"bytes":5,"concurrent":true},{"bytes":4194304,"concurrent":true}]' \

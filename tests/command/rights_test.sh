@@ -138,9 +138,31 @@ own_is_metered "a process of the user" --pid "$pid"
 own_is_metered "... also by its name, which root's process has, too," --name exchange
 check_equal "... and that one is left, which is said" "dpm: note: 1 process of other users, or with more rights than you, is not metered; run dpm as root to meter it" \
     "$(grep note: err)"
+check_equal "... and not among those that are named as metered" "dpm: metering 1 process since TIME: exchange[$pid]" \
+    "$(grep '^dpm: metering' err | sed 's/ since [0-9:.]*[0-9]/ since TIME/')"
 own_is_metered "... also among all" --all
 check "... and nobody else's is" jq -e -s 'all(.[] | select(.event == "STREAM"); .user == 65534)' own.json
 end
+
+# has_left COUNT: whether it has said that often that another user's process is not metered.
+has_left() {
+    [ "$(grep -c '^dpm: note: 1 process of other users' err)" = "$1" ]
+}
+background ./nobody ./exchange forever
+own=$pid
+own_dpm=$dpm
+dpm=./dpm-by-nobody
+take_over -o recordings/later $few --name exchange
+background ./exchange forever
+check "another user's process that starts later is left, which is said" wait_for 30 has_left 2
+later=$pid
+background ./nobody ./exchange forever
+check "one of the user is taken" wait_for 30 grep -q "^dpm: metering one more process: exchange\[$pid\]" err
+check "... and the other one is not mentioned again" has_left 2
+end
+let_go
+dpm=$own_dpm
+for pid in "$later" "$own"; do end; done
 by_nobody acquire -o recordings/none $few --duration 0.2 --name exchange
 check "a name that only others' processes have is refused" grep -q 'cannot meter any of the chosen processes: they belong to other users' err
 if unshare -U true 2> err; then

@@ -425,4 +425,39 @@ if [ $ready = 0 ] && place $east 1 && place $west 2; then
 else
     skip "UDP between two namespaces" "they cannot be made: $(head -n 1 err)"
 fi
+
+# ---- more paths than the meter has room for ----
+
+# as the meter: one for each 256 KiB of memory
+room=65536
+memory=$(($(getconf _PHYS_PAGES) * $(getconf PAGESIZE)))
+while [ $((room * 2 * 256 * 1024)) -le $memory ]; do
+    room=$((room * 2))
+done
+sent=$((room + 10000))
+cat > many.py << 'END'
+import socket, sys
+sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+for i in range(int(sys.argv[1])):
+    sender.sendto(b"x", ("127.%d.%d.%d" % (1 + (i >> 16), i >> 8 & 255, i & 255), 9))
+END
+send_to_many() {
+    rm -rf many.trace
+    "$dpm" run -o many.trace --kinds udp --flags send --ring 128M -- python3 many.py $sent > out 2> err
+    "$dpm" dump --json --type send,lost,end many.trace > many.json 2> dump.err
+}
+if [ $room -le 131072 ]; then
+    repeat send_to_many
+    pathless=$(jq -s '[.[] | select(.event == "LOST" and .reason == 3) | .count] | add // 0' many.json)
+    lost=$(jq -s '.[-1].lost' many.json)
+    check "datagrams to more addresses than the meter has room for are lost" test "$pathless" -gt 5000
+    check_equal "... recorded + lost = sent" $sent "$(jq -s '[.[] | if .event == "SEND" then 1
+        elif .event == "LOST" and .ring == 1 and .reason != 2 then .count else 0 end] | add' many.json)"
+    check_equal "... LOST records count as many as the end does" "$lost" "$(jq -s '[.[] | select(.event == "LOST") | .count] | add' many.json)"
+    check "... and dpm run" grep -q "^dpm: [0-9]* records, $lost lost, in " err
+    check "... which says why" grep -q "^dpm: $pathless messages are lost: there was no memory for their connections" err
+    check_not "... a larger ring is not recommended" grep -q 'the buffer was full' err
+else
+    skip "more datagrams than the meter has room for" "this machine has so much memory that it takes long"
+fi
 finish

@@ -199,6 +199,26 @@ static int use_tracer(void)
     return 0;
 }
 
+/* More messages of one call than any other call takes. */
+static int use_many_receives(void)
+{
+    enum { MANY = 2500 };
+    static char bytes[MANY];
+    static struct iovec parts[MANY];
+    static struct mmsghdr messages[MANY];
+    int ends[2];
+
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) < 0 || write(ends[0], bytes, MANY) != MANY)
+        return 98;
+    for (int i = 0; i < MANY; i++) {
+        parts[i] = (struct iovec){&bytes[i], 1};
+        messages[i].msg_hdr.msg_iov = &parts[i];
+        messages[i].msg_hdr.msg_iovlen = 1;
+    }
+    printf("received: %d\n", recvmmsg(ends[1], messages, MANY, 0, NULL));
+    return 0;
+}
+
 static int use_uring(void)
 {
     char parameters[256] = {0};
@@ -467,6 +487,7 @@ int main(int count, char **arguments)
         {"listener", use_listener},
         {"killed", use_killed},
         {"overlap", use_overlap},
+        {"many-receives", use_many_receives},
         {"refused", use_refused},
         {"zero-copy-receive", use_zero_copy_receive},
     };

@@ -102,3 +102,17 @@ for w in 1 2
 end
 $ dpm stats trace
 says: READ TIME SUM
+
+== a process that gains privilege is not metered any longer: that its end is not known is said
+process sh launched
+process sudo created by sh
+pipe p: sh > sudo
+sh sends 10 on p
+sudo receives on p
+at 20ms EXEC stream=sudo left=1
+sh computes 40ms
+sh ends
+$ dpm stats trace
+says: 1 process executed a program that gains privilege, which is not metered: when it ended is not known.
+$ dpm report trace
+says: 1 process executed a program that gains privilege

@@ -1092,6 +1092,24 @@ static void test_titles_are_looked_for_once(void **unused)
     commands_done(&commands);
 }
 
+/* Its next program is not metered. */
+static void test_a_process_that_is_left_is_forgotten(void **unused)
+{
+    struct commands commands = {0};
+    struct stream_record stream = own_stream(3, 0);
+    const struct record exec = {.header = {.id = EVENT_EXEC, .stream = 3}, .exec = {.image = 7}};
+    const struct record left = {.header = {.id = EVENT_EXEC, .stream = 3}, .exec = {.left = 1}};
+    struct name_record name;
+
+    (void)unused;
+    assert_true(commands_before(&commands, &stream.header, &name));
+    assert_false(commands_before(&commands, &exec.header, &name));
+    assert_int_equal(commands.processes.count, 1);
+    assert_false(commands_before(&commands, &left.header, &name));
+    assert_int_equal(commands.processes.count, 0);
+    commands_done(&commands);
+}
+
 /* A process that has ended, and whose pid another one has, is not mistaken for that. */
 static void test_a_pid_is_no_process(void **unused)
 {
@@ -1594,6 +1612,7 @@ int main(void)
         cmocka_unit_test(test_command_lines_fade),
         cmocka_unit_test(test_command_lines_are_read_once),
         cmocka_unit_test(test_titles_are_looked_for_once),
+        cmocka_unit_test(test_a_process_that_is_left_is_forgotten),
         cmocka_unit_test(test_a_pid_is_no_process),
         cmocka_unit_test(test_identities_know_names),
         cmocka_unit_test(test_users_have_their_names),

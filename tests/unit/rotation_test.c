@@ -95,7 +95,7 @@ static void append(struct record_header *header)
     /* no two are equal: the reader merges both streams by time; there is time for a beginning between them */
     header->time = world.time += 16;
     int result = trace_writer_append(world.writer, header, &problem);
-    if (result == -EFBIG) {
+    if (result == -EFBIG || result == -EISDIR) {
         world.full = true;
         return;
     }
@@ -293,6 +293,10 @@ static void replay(struct state *state, size_t count)
             if (any->record.termination.last)
                 state->ended[state->process[stream]] = true;
             break;
+        case EVENT_EXEC: /* which leaves it */
+            state->stream[stream] = false;
+            state->ended[state->process[stream]] = true;
+            break;
         case EVENT_DESTROYPATH:
             state->path[end] = false;
             break;
@@ -315,6 +319,7 @@ struct reading {
     uint64_t oldest, newest;
     uint32_t repeated;
     uint64_t records, removed;
+    uint32_t reason; /* of END */
     bool ended;
     bool streams[NUMBERS_MOST], paths[NUMBERS_MOST], images[NUMBERS_MOST], users[USERS];
 };
@@ -432,6 +437,8 @@ static void check_trace(uint64_t max_age, bool ends)
         if (i == 1 && any.header.id == EVENT_BEGIN)
             block = 2 + any.begin.repeated;
         reading.ended = reading.ended || any.header.id == EVENT_END;
+        if (any.header.id == EVENT_END)
+            reading.reason = any.end.reason;
         if (i >= block && i > 0 && any.header.id != EVENT_END)
             check_written(&reading, &any);
     }
@@ -826,6 +833,56 @@ static void identities_that_do_not_fit_end_it(void **unused)
     assert_true(world.count - reading.removed > 100);
 }
 
+/* A process whose next program is not metered does not live on in later files. */
+static void a_process_that_is_left_is_forgotten(void **unused)
+{
+    const struct trace_limits limits = {.max_files = 2};
+    struct problem problem;
+
+    (void)unused;
+    seed = seed_of_run("left");
+    begin_world(1 << 20, &limits);
+    begin_stream();
+    const struct live_stream left = world.live[0];
+    struct record exec = {
+        .header = {.id = EVENT_EXEC, .stream = left.number, .proc_time_and_pc = left.cpu},
+        .exec = {.left = 1},
+    };
+    append(&exec.header);
+    world.live_count = 0;
+    for (size_t i = 0; i < 60000; i++)
+        happen(1000);
+    assert_int_equal(trace_writer_close(world.writer, END_COMPLETE, &problem), 0);
+    check_trace(0, true);
+    assert_true(reading.removed > world.count / 4);
+    assert_false(reading.streams[left.number]);
+}
+
+/* If the next pair cannot be begun, even with all that it repeats, the trace ends in order with the one before. */
+static void a_pair_that_cannot_begin_leaves_nothing(void **unused)
+{
+    const struct trace_limits limits = {0};
+    struct problem problem;
+    char control[sizeof(path) + 16], data[sizeof(path) + 16];
+
+    (void)unused;
+    seed = seed_of_run("obstacle");
+    begin_world(4 << 20, &limits);
+    snprintf(control, sizeof(control), "%s/control.1", path);
+    snprintf(data, sizeof(data), "%s/data.1", path);
+    assert_int_equal(mkdir(control, 0700), 0);
+    for (size_t i = 0; i < 100000 && !world.full; i++)
+        happen(1000);
+    assert_true(world.full);
+    assert_int_equal(trace_writer_close(world.writer, END_COMPLETE, &problem), 0);
+    assert_int_equal(rmdir(control), 0);
+    assert_int_not_equal(access(data, F_OK), 0);
+    check_bounds(4 << 20, 1);
+    check_trace(0, true);
+    assert_int_equal(reading.reason, END_DISK);
+    assert_int_equal(reading.removed, 0);
+}
+
 static int begin(void **unused)
 {
     (void)unused;
@@ -853,6 +910,8 @@ int main(void)
         cmocka_unit_test(a_burst_removes_nothing_else),
         cmocka_unit_test(half_of_the_age_is_kept_by_two_files),
         cmocka_unit_test(identities_that_do_not_fit_end_it),
+        cmocka_unit_test(a_process_that_is_left_is_forgotten),
+        cmocka_unit_test(a_pair_that_cannot_begin_leaves_nothing),
     };
 
     return cmocka_run_group_tests(tests, begin, end);

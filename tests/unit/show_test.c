@@ -805,6 +805,9 @@ static void records_become_lines(void **state)
     expect_line(&record, "2001-09-09 03:16:40.123456  -                        -  LOST           "
                          "up to 11 records of the data ring: the kernel skipped hooks that were "
                          "already running on that processor\n");
+    record.event.lost.reason = LOST_NO_PATH;
+    expect_line(&record, "2001-09-09 03:16:40.123456  -                        -  LOST           "
+                         "11 records of the data ring: no memory for their connections\n");
 }
 
 #define HEAD "time time_ns event machine origin pid tid stream name sequence cpu_ns load "

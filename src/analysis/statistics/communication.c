@@ -357,6 +357,7 @@ static void build_totals(const struct statistics *statistics, struct communicati
     }
     result->traces = origins;
     result->unknown_streams = statistics->unknown_streams;
+    result->left = statistics->left;
     result->unseen_bytes = statistics->unseen_bytes;
     result->unseen_sent_bytes = statistics->unseen_sent_bytes;
     result->duration = duration(statistics);

@@ -317,6 +317,7 @@ static int add_of_stream(struct statistics *statistics, const struct history_eve
                                    : waits_note(statistics, stream, NULL, NULL, record);
     if (result == 0 && record->header.id == EVENT_CONNECTFAILED)
         result = add_failure_of(statistics, stream, event);
+    statistics->left += record->header.id == EVENT_EXEC && record->exec.left != 0;
     return result == 0 && record->header.id == EVENT_TERMINATION
                ? end_stream(statistics, stream, record, event->when)
                : result;

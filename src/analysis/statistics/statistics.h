@@ -408,6 +408,7 @@ struct communication {
     bool complete;         /* every recording ended with END_COMPLETE */
     /* messages of streams whose identity record is missing; each such stream counts as a process of its own */
     uint64_t unknown_streams;
+    uint64_t left; /* processes that are not metered since an EXEC that gains privilege */
     /* ns: error when comparing two machines' times, at the end; 0: one machine; UINT64_MAX: no messages both ways */
     uint64_t clock_error;
     uint32_t kinds_left_out; /* METER_TCP ...: not metered by some recording */

@@ -91,6 +91,7 @@ struct statistics {
     struct asking_step asking; /* of the current event */
     uint64_t events;
     uint64_t unknown_streams;
+    uint64_t left;
     uint64_t unseen_bytes;
     uint64_t unseen_sent_bytes;
 };

@@ -30,6 +30,7 @@ static void take_end(void *context, struct remote_host *remote, const struct con
         host->cut = host->unended = true;
     if (answer->error < 0)
         return;
+    hosts_say_notes(context, host, answer->result);
     const char *why = notice_early_end(&said);
     if (why != NULL && !host->cut) { /* its notice is missing */
         snprintf(line, sizeof(line), "the recording ended: %s", why);

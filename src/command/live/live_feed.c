@@ -85,10 +85,14 @@ static void close_meter(struct live_feed *feed)
 
     if (feed->recording.options == NULL)
         return;
-    if (feed->recording.active)
+    if (feed->recording.active) {
+        const struct meter_interface *meter = feed->recording.meter;
         (void)recording_end(&feed->recording, &problem);
-    else
+        if (feed->options.say != NULL) /* what was not recorded */
+            meter->report(meter, feed->options.say, feed->options.say_context);
+    } else {
         recording_discard(&feed->recording);
+    }
     recording_unfollow(&feed->recording);
     acquiring_done(&feed->options.acquiring);
     recording_close(&feed->recording);

@@ -118,7 +118,7 @@ bool live_feed_records(const struct live_feed *feed);
 /* Adds a record to those of the processes that it meters (recording_add). */
 int live_feed_add(struct live_feed *feed, const struct record_header *record);
 
-/* Nothing stays attached to any process. */
+/* Nothing stays attached to any process. Says what its meter has not recorded. */
 void live_feed_close(struct live_feed *feed);
 
 #endif

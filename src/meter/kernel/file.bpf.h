@@ -223,7 +223,7 @@ __noinline int file_used(struct stream *stream, uint32_t descriptor, uint32_t us
     message = &stream->scratch.message;
     used = find_file(&key);
     if (used == NULL) {
-        lose_file_call(stream, id);
+        miss_messages(stream, id, METER_FILE, 1);
         return 0;
     }
     if (used->path == 0) {

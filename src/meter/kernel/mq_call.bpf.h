@@ -112,6 +112,13 @@ static __always_inline void tell_queue_message(struct stream *stream, uint32_t i
     }
 }
 
+/* `stream` NULL: it is not metered. */
+static __always_inline void miss_queue_message(const struct stream *stream, bool sent)
+{
+    if (stream != NULL)
+        miss_messages(stream, sent ? EVENT_SEND : EVENT_RECEIVE, METER_MQ, 1);
+}
+
 /* Counts a message, and records it if the stream is metered. */
 static __always_inline int queue_message_sent(struct stream *stream, struct message_queue *queue,
                                               const struct queue_use *use, uint32_t bytes,
@@ -190,8 +197,10 @@ static __always_inline int queue_used(struct stream *stream, struct queue_use *u
         return 0;
     if (whole == NULL)
         whole = make_queue(stream, use, true, 0);
-    if (whole == NULL)
+    if (whole == NULL) {
+        miss_queue_message(stream, sent);
         return 0;
+    }
     if (stream != NULL && silent(stream))
         whole->in_doubt = true; /* others may be in progress, and silent */
     use->key.type = type;
@@ -201,8 +210,10 @@ static __always_inline int queue_used(struct stream *stream, struct queue_use *u
     if (type == ALL_TYPES)
         guess_priority(use, whole);
     queue = queue_of_type(stream, use, whole->older, sent ? -1 : 1);
-    if (queue == NULL)
+    if (queue == NULL) {
+        miss_queue_message(stream, sent);
         return 0;
+    }
     if (stream == NULL)
         whole->in_doubt = true; /* no record shows when its calls overlap with others */
     doubt = doubt_of_queue(whole);

@@ -252,6 +252,8 @@ __noinline int pipe_used(struct stream *stream, uint32_t descriptor, uint32_t en
         else
             pipe_written(stream, pipe, &file, result);
     }
+    if (pipe == NULL && (result > 0 || (result == 0 && ends)))
+        miss_messages(stream, end == PIPE_READ ? EVENT_RECEIVE : EVENT_SEND, METER_PIPE, 1);
     if (end == PIPE_READ) {
         stream->receivecall = 0;
         if (pipe != NULL && pipe->in_doubt)

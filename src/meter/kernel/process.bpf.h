@@ -89,6 +89,16 @@ static __always_inline void tell_rest(struct stream *stream)
     tell_spliced(stream);
 }
 
+/* Before the last record of a stream. One that is still silent, but is in the trace, ends there, too: else it would
+ * seem to live on. One that is not in the trace is not listed from now on. */
+static __always_inline void end_silence(struct stream *stream)
+{
+    if (__sync_val_compare_and_swap(&stream->listed, STREAM_UNLISTED, STREAM_NEVER_LISTED) ==
+            STREAM_LISTED &&
+        begun != 0)
+        stream->silent = 0;
+}
+
 /* The task has executed a program that gains privilege, or may not be read. As with ptrace(2), what it does from now on
  * is not the user's to see. Its last record is EXEC, which says so. */
 static __noinline int leave_stream(struct stream *stream, struct task_struct *task)
@@ -97,6 +107,7 @@ static __noinline int leave_stream(struct stream *stream, struct task_struct *ta
         bpf_core_read(gained_name, sizeof(gained_name), &task->comm);
     if (!stream->from_exec) {
         tell_rest(stream);
+        end_silence(stream);
         tell_process_event(stream, NULL, EVENT_EXEC, 1ULL << 32, 0);
         if ((stream->lost[RING_CONTROL] | stream->lost[RING_DATA]) != 0)
             write_lost(stream, NULL, RING_CONTROL, stream->sequence);
@@ -165,6 +176,7 @@ int sched_process_exit(uint64_t *arguments)
         return 0;
     look_whether_silent(stream);
     tell_rest(stream);
+    end_silence(stream);
     if (!stream->from_exec)
         write_schedule(stream, task);
     if (!stream->from_exec && tells(stream, EVENT_TERMINATION))

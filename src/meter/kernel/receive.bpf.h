@@ -262,8 +262,10 @@ static __noinline bool tcp_received_first(struct stream *stream, struct sock *sk
     if (taken && call->untold == UNTOLD_PIECES)
         begin_behind_call(bpf_sk_storage_get(&paths, sk, NULL, 0), call);
     path = tcp_path(stream, sk, taken ? (int64_t)(uint32_t)(call->next - bytes) : -1, -1);
-    if (path == NULL)
+    if (path == NULL) {
+        miss_messages(stream, EVENT_RECEIVE, METER_TCP, 1);
         return false;
+    }
     if (taken && (int32_t)(call->next - path->in) > 0)
         path->in = call->next;
     call->path = path->number;
@@ -384,6 +386,8 @@ static __noinline int unix_received(struct stream *stream, struct sock *sk, uint
     if (call->untold == UNTOLD_PIECES)
         begin_behind_call(bpf_sk_storage_get(&paths, sk, NULL, 0), call);
     path = unix_path(stream, sk, kind);
+    if (path == NULL)
+        miss_messages(stream, EVENT_RECEIVE, METER_UNIX, 1);
     if (path == NULL || unix_socket == NULL)
         return 0;
     peer = unix_socket->peer;
@@ -436,8 +440,10 @@ static __noinline int datagram_received(struct stream *stream, struct sock *sk, 
     struct pair_key reverse = {};
     struct path *sender;
 
-    if (path == NULL)
+    if (path == NULL) {
+        miss_messages(stream, EVENT_RECEIVE, METER_UNIX, 1);
         return 0;
+    }
     reverse.socket = call->peer;
     reverse.peer = bpf_get_socket_cookie(sk);
     call->peer = 0;

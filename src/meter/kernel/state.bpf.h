@@ -271,6 +271,7 @@ uint32_t mark_generation;
  * generation is 1; 0: the metering is over, and all streams are silent. */
 uint32_t begun;
 uint64_t begun_at; /* when the last generation began, 0 = none did */
+uint32_t listing;  /* survey_streams lists those of a generation that is about to begin */
 
 /* The last numbers assigned. */
 uint32_t last_stream;
@@ -310,6 +311,7 @@ uint32_t
 uint64_t lost[RING_COUNT]; /* records lost because the ring was full */
 uint64_t lost_datagrams;   /* received datagrams that could not be identified */
 uint64_t lost_paths;       /* paths not stored: no memory, or too many */
+uint64_t pathless;         /* messages not recorded because their path was not stored */
 uint32_t unmetered;        /* 1 << enum unmetered_kind: used by metered streams */
 uint32_t live;             /* metered streams alive */
 uint32_t marked;           /* streams newly marked by the iterator */

@@ -79,6 +79,13 @@ enum stream_life {
     STREAM_ENDED,
 };
 
+/* Whether the trace has a STREAM of it. */
+enum stream_listing {
+    STREAM_UNLISTED,
+    STREAM_LISTED,
+    STREAM_NEVER_LISTED, /* it has ended before */
+};
+
 /* What to record when the stream runs next. */
 enum stream_away {
     AWAY_NOT_STARTED = 1,
@@ -415,6 +422,7 @@ struct stream {
     uint8_t asleep;      /* in a sleep whose waker is to be recorded */
     uint8_t waits;       /* sleeps in a receive call */
     uint8_t queue_full;  /* SENDCALL of the call in progress on a message queue was made */
+    uint32_t listed;     /* enum stream_listing */
     uint32_t last_told;  /* in a process's first thread: TERMINATION of its last thread was made */
     uint32_t connects;   /* calls of connect() whose outcome is not recorded yet ... */
     uint32_t outcomes;   /* ... and how many of its `outcomes` are */

@@ -19,6 +19,10 @@ int survey_streams(struct bpf_iter__task *context)
 
     if (stream == NULL || stream->flags == 0)
         return 0;
+    if (listing && is_silent_now(stream) &&
+        __sync_val_compare_and_swap(&stream->listed, STREAM_UNLISTED, STREAM_LISTED) ==
+            STREAM_NEVER_LISTED)
+        return 0;
     fill_stream(&line.identity, stream, task);
     line.lost[0] = stream->lost[0];
     line.lost[1] = stream->lost[1];

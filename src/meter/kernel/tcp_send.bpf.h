@@ -187,8 +187,10 @@ static __noinline int tcp_sent_unseen(struct stream *stream, struct sock *sk, in
         return 0;
     call->first = tcp->write_seq - result;
     path = tcp_path(stream, sk, -1, call->first);
-    if (path == NULL)
+    if (path == NULL) {
+        miss_messages(stream, EVENT_SEND, METER_TCP, 1);
         return 0;
+    }
     call->path = path->number;
     call->done = 0;
     call->begin = 0;

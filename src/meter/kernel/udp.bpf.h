@@ -227,8 +227,10 @@ static __always_inline void write_udp_send(struct stream *stream, struct sock *s
     struct path *path = udp_path(stream, NULL, sk, &datagram->key);
     struct message *message = &stream->scratch.message;
 
-    if (path == NULL)
+    if (path == NULL) {
+        miss_messages(stream, EVENT_SEND, METER_UDP, datagram->segments);
         return;
+    }
     *message = (struct message){
         .path = path->number,
         .flags = stream->send.flags,

@@ -47,6 +47,7 @@ static __noinline int udp_received(struct stream *stream, struct task_struct *ta
 
     if (own == NULL) {
         __sync_fetch_and_add(&lost_paths, 1);
+        miss_messages(stream, EVENT_RECEIVE, METER_UDP, 1);
         return 0;
     }
     *message = (struct message){};
@@ -71,8 +72,10 @@ static __noinline int udp_received(struct stream *stream, struct task_struct *ta
         message->flags |= RECORD_CALL_IMPLIED;
     stream->receivecall = 0;
     path = udp_path(stream, own, sk, &datagram->key);
-    if (path == NULL)
+    if (path == NULL) {
+        miss_messages(stream, EVENT_RECEIVE, METER_UDP, datagram->segments);
         return 0;
+    }
     if (path->dropped + path->refused != path->told &&
         bpf_ktime_get_ns() - path->told_at > DROPPED_INTERVAL)
         tell_dropped(path, sk, &datagram->key);

@@ -124,8 +124,10 @@ static __noinline int unix_sent(struct stream *stream, struct sock *sk, uint32_t
                                                    : unix_path(stream, sk, kind);
 
     call->socket = 0;
-    if (path == NULL)
+    if (path == NULL) {
+        miss_messages(stream, EVENT_SEND, METER_UNIX, 1);
         return 0;
+    }
     call->path = path->number;
     if (kind == PATH_UNIX_DATAGRAM && call->first_sends != 0 && path->out == 0 &&
         may_be_older(begin))

@@ -343,6 +343,14 @@ static __always_inline void lose_message(struct stream *stream, uint32_t id, uin
     count_lost(stream, RING_DATA);
 }
 
+/* Counts messages that are not recorded because their path was not stored. The loader makes LOST of them (skipped.c). */
+static __always_inline void miss_messages(const struct stream *stream, uint32_t id, uint32_t kind,
+                                          uint32_t count)
+{
+    if (tells_of_kind(stream, id, kind) && !silent(stream))
+        __sync_fetch_and_add(&pathless, count);
+}
+
 /* Process events; the body is two words. */
 static __always_inline void tell_process_event(struct stream *stream, struct task_struct *other,
                                                uint32_t id, uint64_t body0, uint64_t body1)
@@ -645,6 +653,7 @@ static __noinline int write_stream_named(struct stream *stream, struct task_stru
     if (name != NULL)
         bpf_probe_read_kernel_str(record->name, sizeof(record->name), name);
     stream->user = record->user;
+    stream->listed = STREAM_LISTED;
     submit(record);
     return 0;
 }

@@ -268,8 +268,10 @@ int meter_begin(struct meter_interface *interface, struct meter_begun *ret_begun
 {
     struct meter *meter = meter_of(interface);
     struct beginning beginning = {.meter = meter, .time = clock_now(CLOCK_MONOTONIC)};
+    meter->kernel->bss->listing = 1;
     int result = iterate(meter->kernel->progs.survey_streams, 0, sizeof(struct survey_stream),
                          tell_stream, &beginning);
+    meter->kernel->bss->listing = 0;
 
     if (result == 0 && meter->outside)
         result = tell_outside(&beginning);

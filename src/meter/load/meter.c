@@ -377,7 +377,8 @@ static uint64_t meter_lost(const struct meter_interface *interface, enum ring_id
 {
     const struct meter *meter = meter_of(interface);
 
-    return ring_lost(meter, ring) + (ring == RING_DATA ? meter->skipped.reported : 0);
+    return ring_lost(meter, ring) +
+           (ring == RING_DATA ? meter->skipped.reported + meter->skipped.pathless : 0);
 }
 
 /* ---- live processes ---- */
@@ -515,11 +516,16 @@ static void report(const struct meter_interface *interface,
 {
     const struct meter *meter = meter_of(interface);
     const struct meter_bpf__bss *counts = meter->kernel->bss;
+    uint64_t pathless = __atomic_load_n(&counts->pathless, __ATOMIC_RELAXED);
 
     if (ring_lost(meter, RING_CONTROL) + ring_lost(meter, RING_DATA) > 0)
         line("the buffer was full: try a larger one, e.g. --ring 64M", context);
     report_gained(meter, line, context);
-    report_count(__atomic_load_n(&counts->lost_paths, __ATOMIC_RELAXED),
+    report_count(pathless,
+                 "messages are lost: there was no memory for their connections, or there were too "
+                 "many; how these begin and end may be missing, too",
+                 line, context);
+    report_count(pathless > 0 ? 0 : __atomic_load_n(&counts->lost_paths, __ATOMIC_RELAXED),
                  "uses of connections are not recorded: out of kernel memory", line, context);
     report_count(__atomic_load_n(&counts->resettled, __ATOMIC_RELAXED),
                  "older UNIX sockets have too large first offsets: several threads were sending "

@@ -8,6 +8,8 @@
  * The kernel does not run a program that is already running on that CPU, and counts such misses. Interrupts nest hooks
  * on every kernel; preemption does so if a tracepoint may be preempted. A skipped hook may belong to an unmetered
  * process, so the count is an upper bound of the missing records. LOST reports it up to PAUSE late.
+ *
+ * So it reports messages that were not recorded because their path could not be stored. Their number is exact.
  */
 #include "meter/load/skipped.h"
 
@@ -82,30 +84,42 @@ bool skipped_ends(const struct meter *meter)
     return meter->skipped.all_dead && meter->kernel->bss->live == meter->skipped.live;
 }
 
-/* ---- all skipped hooks ---- */
+/* ---- LOST ---- */
+
+/* Adds LOST for what is not in `reported` yet. */
+static int add_lost(struct meter *meter, uint64_t *reported, uint64_t all, enum lost_reason reason,
+                    uint64_t now)
+{
+    int result = 0;
+
+    while (*reported < all && result == 0) {
+        uint64_t count = all - *reported;
+        struct record record = {
+            .header = {.time = now, .id = EVENT_LOST, .flags = RECORD_NO_STREAM},
+            .lost = {.count = count < UINT32_MAX ? (uint32_t)count : UINT32_MAX,
+                     .ring = RING_DATA,
+                     .reason = reason},
+        };
+        *reported += record.lost.count;
+        result = ring_reader_add(&meter->reader, &record.header);
+    }
+    return result;
+}
 
 int skipped_look(struct meter *meter)
 {
     struct skipped_hooks *skipped = &meter->skipped;
     uint64_t now = clock_now(CLOCK_MONOTONIC);
-    int result = 0;
 
     if (now < skipped->next && !meter->detached)
         return 0;
     skipped->next = now + PAUSE;
     if (skipped->reported > 0)
         count_living(meter, now);
-    uint64_t all = skipped->before + skips_of_programs(meter);
-    while (skipped->reported < all && result == 0) {
-        uint64_t count = all - skipped->reported;
-        struct record record = {
-            .header = {.time = now, .id = EVENT_LOST, .flags = RECORD_NO_STREAM},
-            .lost = {.count = count < UINT32_MAX ? (uint32_t)count : UINT32_MAX,
-                     .ring = RING_DATA,
-                     .reason = LOST_SKIPPED},
-        };
-        skipped->reported += record.lost.count;
-        result = ring_reader_add(&meter->reader, &record.header);
-    }
-    return result;
+    int result = add_lost(meter, &skipped->reported, skipped->before + skips_of_programs(meter),
+                          LOST_SKIPPED, now);
+    return result < 0 ? result
+                      : add_lost(meter, &skipped->pathless,
+                                 __atomic_load_n(&meter->kernel->bss->pathless, __ATOMIC_RELAXED),
+                                 LOST_NO_PATH, now);
 }

@@ -152,7 +152,7 @@ struct meter_interface {
     uint32_t (*time_per_record)(const struct meter_interface *meter);
 
     /* Number of records lost so far in a ring. The data ring's number includes those of skipped hooks
-     * (state.skipped). */
+     * (state.skipped), and messages that there was no path for. */
     uint64_t (*lost)(const struct meter_interface *meter, enum ring_id ring);
 
     /* Probes places of a file (a descriptor), until the end of the metering. Each process of the machine that reaches one pays some

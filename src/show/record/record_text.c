@@ -252,6 +252,8 @@ static void print_lost(const struct record_face *face, const struct record *reco
         fputs(": it was full", face->file);
     else if (record->lost.reason == LOST_SKIPPED)
         fputs(": the kernel skipped hooks that were already running on that processor", face->file);
+    else if (record->lost.reason == LOST_NO_PATH)
+        fputs(": no memory for their connections", face->file);
     else
         fprintf(face->file, ": reason %" PRIu32, record->lost.reason);
 }
@@ -373,7 +375,7 @@ static void print_end(const struct record_face *face, const struct end_record *e
         [END_SIZE] = "the trace reached its largest size",
         [END_DISK] = "the trace could not be written",
         [END_REPAIRED] = "closed by repair",
-        [END_METER] = "dpmd ended the session",
+        [END_METER] = "the meter failed, or dpmd ended the session",
     };
     const char *reason = end->reason < ARRAY_SIZE(reasons) ? reasons[end->reason] : NULL;
 

@@ -293,6 +293,9 @@ void print_statistics_grounds(const struct communication *communication, FILE *f
                   "received twice: duplicated by the network");
     print_counted(into, communication->unknown_streams, "message",
                   "of threads whose identity was lost: they count for processes named unknown");
+    print_counted(into, communication->left, "process",
+                  "executed a program that gains privilege, which is not metered: when it ended is "
+                  "not known");
     print_counted(into, communication->unknown_paths, "message",
                   "of connections whose identity was lost: they count for their processes only");
     print_unseen(
