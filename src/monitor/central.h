@@ -65,11 +65,12 @@ struct central_row_state {
     bool changing; /* its plan changes: not known either */
     /* an entity of the predicate without which it cannot be true, and which is not there; NULL: none */
     const struct view_entity *missing;
-    uint64_t since;                  /* when it became what it is */
-    uint64_t times;                  /* how often it became active */
-    uint64_t delay;                  /* ns from a value to its evaluation, at most so far */
-    bool in_order;                   /* values of several machines are compared by their times */
-    const struct view_value *values; /* of the targets, while active */
+    const struct view_entity *several; /* ... which several instances could be; NULL: none */
+    uint64_t since;                    /* when it became what it is */
+    uint64_t times;                    /* how often it became active */
+    uint64_t delay;                    /* ns from a value to its evaluation, at most so far */
+    bool in_order;                     /* values of several machines are compared by their times */
+    const struct view_value *values;   /* of the targets, while active */
 };
 
 /* Calls `each` for each row of a view that lives. */

@@ -41,7 +41,10 @@ struct central_row {
     bool planned;
     struct planning_place places[VIEW_ENTITIES_MOST]; /* that it was planned for */
     uint64_t bound[VIEW_ENTITIES_MOST];               /* ids of instances; 0: none */
-    int links[VIEW_ENTITIES_MOST];                    /* where these are ... */
+    uint32_t needed;                  /* set of entities without which the predicate is not true */
+    uint32_t several;                 /* set of entities that several instances could be ... */
+    uint64_t was[VIEW_ENTITIES_MOST]; /* ... and the ids that were bound before; 0: none */
+    int links[VIEW_ENTITIES_MOST];    /* where these are ... */
     uint32_t linked; /* ... and the set of entities of which the resident monitor there knows */
     int opened[VIEW_ENTITIES_MOST]; /* links with a share of this row */
     size_t opened_count;
@@ -49,7 +52,7 @@ struct central_row {
     uint32_t probes[VIEW_ENTITIES_MOST]; /* by entity: number of the latest probe */
     struct view_monitor *monitor;        /* if the predicate is evaluated here */
     bool active;
-    bool unknown;   /* a machine is late: what becomes of the row meanwhile is not told */
+    bool unknown;   /* as central_is_unknown: what becomes of the row meanwhile is not told */
     bool told;      /* as active */
     uint64_t edge;  /* time of the values with which it became active or not, told or not */
     uint64_t since; /* wall clock: when it became what it is */
@@ -68,7 +71,7 @@ struct central_row {
     uint64_t replanned;          /* how often */
     char why[PLANNING_WHY_SIZE]; /* the last time; "": never */
     uint32_t
-        settling; /* set of entities whose first values under a new plan have not come yet ... */
+        settling; /* set of entities whose first values, under a new plan or bound again, have not come yet ... */
     uint64_t
         settled; /* ... and the wall clock of the latest of those that have; 0: all is evaluated */
     uint64_t
@@ -150,10 +153,16 @@ static inline const struct view *central_view_of(const struct central_row *row)
     return &row->central->options.file->views[row->view];
 }
 
-/* Whether its plan was changed, and not all values of the new one are evaluated. */
+/* Whether its plan was changed, or an instance is bound again, and not all first values are evaluated. */
 static inline bool central_is_changing(const struct central_row *row)
 {
     return row->settling != 0 || row->settled != 0;
+}
+
+/* Whether there are several instances of an entity that the predicate needs: which one is meant is not known. */
+static inline bool central_is_ambiguous(const struct central_row *row)
+{
+    return (row->several & row->needed) != 0;
 }
 
 /* central_links.c: asks a resident monitor, and counts it. */
@@ -202,7 +211,7 @@ void central_take_record(struct central *central, uint32_t row, uint32_t entity,
 bool central_hold(struct central_row *row, uint32_t entity, uint64_t time,
                   const struct view_value *values, size_t count);
 
-/* Whether a machine with a share of the row is late. */
+/* Whether a machine with a share of the row is late, or several instances could be one of its entities. */
 bool central_is_unknown(const struct central_row *row);
 
 /* Whether its values are compared in the order of their times. */

@@ -208,9 +208,10 @@ struct listing {
 
 const char *view_row_state(const struct central_row_state *row, bool on)
 {
-    return !on || row->late || row->changing || row->missing != NULL ? "unknown"
-           : row->active                                             ? "active"
-                                                                     : "inactive";
+    bool unknown =
+        !on || row->late || row->changing || row->several != NULL || row->missing != NULL;
+
+    return unknown ? "unknown" : row->active ? "active" : "inactive";
 }
 
 /* Why it is unknown. */
@@ -222,12 +223,12 @@ static json_t *reason_json(const struct listing *listing, const struct central_r
         return json_string("switched off");
     if (row->late)
         return json_string("a machine is late");
-    if (row->changing)
-        return json_string("its plan changes");
-    if (row->missing == NULL)
+    if (row->several == NULL && row->changing)
+        return json_string("its first values have not come");
+    if (row->several == NULL && row->missing == NULL)
         return NULL;
-    view_entity_text(row->missing, entity);
-    snprintf(text, sizeof(text), "no %s", entity);
+    view_entity_text(row->several != NULL ? row->several : row->missing, entity);
+    snprintf(text, sizeof(text), "%s %s", row->several != NULL ? "several" : "no", entity);
     return view_text_json(text);
 }
 

@@ -30,7 +30,8 @@ void view_states_add(struct view_states *states, const struct view_change *chang
 #define STATES_FIRST UINT64_MAX
 json_t *view_states_json(const struct view_states *states, uint64_t since);
 
-/* "active", "inactive", or "unknown": a machine is late, its plan changes, an instance is not there, or the view is not `on`. */
+/* "active", "inactive", or "unknown": a machine is late, its first values under a new plan have not come, an instance is not there
+ * or could be several, or the view is not `on`. */
 struct central_row_state;
 const char *view_row_state(const struct central_row_state *row, bool on);
 
