@@ -143,9 +143,11 @@ static void drop_first(struct receiver *receiver)
     receiver_take(receiver);
 }
 
-void receiver_sent(struct receiver *receiver, uint64_t now)
+/* The time is read now: other receivers, or the start of a command, may have taken long. */
+void receiver_sent(struct receiver *receiver)
 {
     const struct receiver_line *line = &receiver->lines[receiver->first];
+    uint64_t now = clock_now(CLOCK_MONOTONIC);
     uint64_t late = now > line->limit ? now - line->limit : 0;
 
     count_sent(&receiver->counts, late);

@@ -38,7 +38,7 @@ struct receiver {
 };
 
 /* The first line has left: it is counted and removed. */
-void receiver_sent(struct receiver *receiver, uint64_t now);
+void receiver_sent(struct receiver *receiver);
 
 /* Removes the first line. */
 void receiver_take(struct receiver *receiver);

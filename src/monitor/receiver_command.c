@@ -160,7 +160,7 @@ uint64_t receiver_command_work(struct receiver *receiver, uint64_t now)
             receiver->retry = now + RECEIVER_RETRY;
             return receiver->retry;
         }
-        receiver_sent(receiver, now);
+        receiver_sent(receiver);
     }
     return receiver->count > 0 && receiver->pid == 0 ? receiver->flush : UINT64_MAX;
 }

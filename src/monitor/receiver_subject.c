@@ -39,7 +39,7 @@ uint64_t receiver_subject_work(struct receiver *receiver, uint64_t now)
         if (fabric_subject_publish(receiver->subject, receiver->view->subject, line->text,
                                    line->size - 1) < 0)
             return now + LOOK_AGAIN;
-        receiver_sent(receiver, now);
+        receiver_sent(receiver);
     }
     return UINT64_MAX;
 }

@@ -162,7 +162,7 @@ static int drain(struct receiver *receiver)
     return 0;
 }
 
-static int write_lines(struct receiver *receiver, uint64_t now)
+static int write_lines(struct receiver *receiver)
 {
     while (receiver->count > 0) {
         const struct receiver_line *line = &receiver->lines[receiver->first];
@@ -175,7 +175,7 @@ static int write_lines(struct receiver *receiver, uint64_t now)
         receiver->written += (size_t)put;
         if (receiver->written < line->size)
             continue;
-        receiver_sent(receiver, now);
+        receiver_sent(receiver);
     }
     return 0;
 }
@@ -192,7 +192,7 @@ uint64_t receiver_tcp_work(struct receiver *receiver, uint64_t now)
         return receiver->retry;
     int result = connecting(receiver);
     if (result == 0 && receiver->flush <= now) {
-        result = write_lines(receiver, now);
+        result = write_lines(receiver);
         if (result != -EAGAIN)
             receiver_watch(receiver, false);
         else

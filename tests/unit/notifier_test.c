@@ -208,6 +208,23 @@ static void a_command_gets_each_line(void **state)
     rmdir(folder);
 }
 
+/* To start one takes a while. */
+static void a_command_is_sent_once_it_runs(void **state)
+{
+    const struct view view = {.name = "V", .notifies = true, .command = "true"};
+    struct notifier *notifier;
+    uint64_t now = clock_now(CLOCK_MONOTONIC);
+
+    (void)state;
+    assert_int_equal(0, notifier_new(&notifier, NULL));
+    assert_int_equal(0, notifier_receiver(notifier, &view, NULL));
+    notifier_notify(notifier, 0, "one", now, now, NULL);
+    notifier_work(notifier, now);
+    assert_int_equal(1, counts_of(notifier).sent);
+    assert_int_equal(1, counts_of(notifier).late);
+    notifier_free(notifier);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -216,6 +233,7 @@ int main(void)
         cmocka_unit_test(a_dead_receiver_is_counted),
         cmocka_unit_test(a_late_line_is_counted),
         cmocka_unit_test(a_command_gets_each_line),
+        cmocka_unit_test(a_command_is_sent_once_it_runs),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
