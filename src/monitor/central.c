@@ -294,6 +294,11 @@ void central_each_row(const struct central *central, uint32_t view,
     }
 }
 
+bool central_has_lost(const struct central *central)
+{
+    return central->lost;
+}
+
 bool central_is_on(const struct central *central, uint32_t view)
 {
     return view < central->options.file->view_count && !central->off[view];

@@ -104,6 +104,9 @@ struct central_measured_state {
 void central_measured(const struct central *central, uint32_t view,
                       struct central_measured_state *ret_state);
 
+/* Whether some machine has lost records of sensors, as far as its rates say: values between them were not evaluated. */
+bool central_has_lost(const struct central *central);
+
 bool central_is_on(const struct central *central, uint32_t view);
 const struct view_conditions *central_conditions(const struct central *central, uint32_t view);
 

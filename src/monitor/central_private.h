@@ -121,6 +121,7 @@ struct central {
     struct central_order order;
     struct link_rates rates[CENTRAL_LINKS_MOST];
     uint64_t reviewed;                /* CLOCK_MONOTONIC */
+    bool lost;                        /* records of sensors, as some rate said */
     struct known_instance *instances; /* that live */
     size_t instance_count, instance_capacity;
     uint64_t last_id;

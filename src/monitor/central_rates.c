@@ -37,6 +37,7 @@ void central_rate(struct central *central, uint32_t number, uint32_t entity,
     if (row == NULL || entity >= central_view_of(row)->entity_count)
         return;
     struct measured *measured = &row->measured[entity];
+    central->lost = central->lost || rate->lost > 0;
     bool sensor_passes = measured->rate.sensor_passes || rate->sensor_passes;
     double changes = measured->rate.changes;
     measured->rate = *rate;
