@@ -60,7 +60,7 @@ void view_states_free(struct view_states *states)
 json_t *view_text_json(const char *text)
 {
     char safe[2048];
-    json_t *json = json_string(text);
+    json_t *json = wire_text(text);
 
     if (json != NULL)
         return json;

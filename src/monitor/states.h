@@ -38,7 +38,8 @@ const char *view_row_state(const struct central_row_state *row, bool on);
 /* A value: a number that is whole and at most 2^53 is an integer; what is unknown, or no number, is null. NULL: out of memory. */
 json_t *view_value_json(const struct view_value *value);
 
-/* What programs call themselves, and their texts, need not be UTF-8: then what is not ASCII becomes '?'. NULL: out of memory. */
+/* As wire_text. What programs call themselves, and their texts, need not be UTF-8: then what is not ASCII becomes '?'. NULL: out of
+ * memory. */
 json_t *view_text_json(const char *text);
 
 /* A plan of a view, as `dpm view explain --json` prints it. NULL: out of memory. */
