@@ -161,6 +161,23 @@ static void queries(void **state)
     view_model_free(model);
 }
 
+static void numbers_have_all_their_digits(void **state)
+{
+    struct view_model *model = new_model();
+    int64_t instance = view_model_instance(model, "Q", 1, "q", &web, NULL);
+
+    (void)state;
+    set(model, instance, "id", 4503599627370497); /* 2^52 + 1 */
+    set(model, instance, "least", -9007199254740991);
+    set(model, instance, "sum", 0.1 + 0.2);
+    set(model, instance, "half", 0.5);
+    set(model, instance, "three", 3);
+    assert_string_equal("id|least|sum|half|three|\n4503599627370497.0|-9007199254740991.0|"
+                        "0.30000000000000004|0.5|3.0|\n",
+                        query(model, "SELECT id, least, sum, half, three FROM Q"));
+    view_model_free(model);
+}
+
 /* A name of a type that is one of the database's own tables does no harm. */
 static void odd_names(void **state)
 {
@@ -364,6 +381,7 @@ int main(void)
         cmocka_unit_test(instances_and_values),
         cmocka_unit_test(ended_instances_can_be_forgotten),
         cmocka_unit_test(queries),
+        cmocka_unit_test(numbers_have_all_their_digits),
         cmocka_unit_test(odd_names),
         cmocka_unit_test(views_over_changing_values),
         cmocka_unit_test(figures_of_intervals),
