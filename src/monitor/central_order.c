@@ -215,7 +215,8 @@ static void note(struct central *central, int link, const char *text)
     struct order_link *of = &central->order.links[link];
 
     if (!of->late && of->dropped > 0)
-        snprintf(dropped, sizeof(dropped), "; %" PRIu64 " values were dropped", of->dropped);
+        snprintf(dropped, sizeof(dropped), "; %" PRIu64 " value%s dropped", of->dropped,
+                 of->dropped == 1 ? " was" : "s were");
     of->dropped = of->late ? of->dropped : 0;
     snprintf(line, sizeof(line), "%s: %s%s", central->links[link].machine, text, dropped);
     central->calls.note(central->calls.context, line);

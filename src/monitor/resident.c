@@ -530,10 +530,12 @@ static void note_lost(struct resident *resident, uint64_t now)
         return;
     resident_count(resident, &counts);
     if (counts.lost > resident->lost) {
+        uint64_t more = counts.lost - resident->lost;
         resident_note(resident,
-                      "%" PRIu64 " records of sensors were lost: they came faster than they could "
-                      "be read, and rows may have been wrong",
-                      counts.lost - resident->lost);
+                      "%" PRIu64 " record%s of sensors %s lost: %s came faster than %s could be "
+                      "read, and rows may have been wrong",
+                      more, more == 1 ? "" : "s", more == 1 ? "was" : "were",
+                      more == 1 ? "it" : "they", more == 1 ? "it" : "they");
         resident->lost_at = now;
     }
     resident->lost = counts.lost;

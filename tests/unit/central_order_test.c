@@ -389,6 +389,9 @@ static void who_has_dropped_values_is_unknown_until_it_has_said_all(void **state
     assert_string_equal(world->note,
                         "db1: its values arrive in time again; 12345 values were dropped");
     assert_int_equal(2, world->notes);
+    central_dropped(world->central, 1, 1);
+    said_all(world, 1, 2);
+    assert_string_equal(world->note, "db1: its values arrive in time again; 1 value was dropped");
     free_world(world);
 }
 
