@@ -164,6 +164,8 @@ static int make_parts(struct monitor *monitor, struct problem *problem)
 
     if (result == 0)
         result = notifier_new(&monitor->notifier, problem);
+    if (result == 0)
+        notifier_listen(monitor->notifier, on_note, monitor);
     if (result == 0 && watch(monitor, notifier_descriptor(monitor->notifier)) < 0)
         result = problem_set(problem, -ENOMEM, "the monitor: epoll: %s", strerror(errno));
     return result < 0 || monitor->options.collector_count == 0 ? result

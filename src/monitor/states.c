@@ -264,9 +264,10 @@ static void list_row(void *context, const struct central_row_state *row)
 
 static json_t *notified_json(const struct monitor_notified *notified)
 {
-    return json_pack("{s:I, s:I, s:I, s:I, s:I}", "queued", (json_int_t)notified->queued, "sent",
-                     (json_int_t)notified->sent, "late", (json_int_t)notified->late, "latest",
-                     (json_int_t)notified->latest, "dropped", (json_int_t)notified->dropped);
+    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I}", "queued", (json_int_t)notified->queued,
+                     "sent", (json_int_t)notified->sent, "late", (json_int_t)notified->late,
+                     "latest", (json_int_t)notified->latest, "dropped",
+                     (json_int_t)notified->dropped, "failed", (json_int_t)notified->failed);
 }
 
 /* Whether values that were taken for simultaneous can have been further apart than asked. Behind a record that was `lost`, the value
