@@ -116,6 +116,10 @@ void central_lost(struct central *central, int link);
 /* It has begun anew: it gets the constants that were changed, and which views are off. Its instances appear again. */
 void central_returned(struct central *central, int link);
 
+/* Its clock was set, or ours: its values have other times than before. Rows that use them are unknown until all values have been read
+ * anew. */
+void central_clock_set(struct central *central, int link);
+
 /* Makes the rows of views without [*]. Call it when all links that are there at the beginning have been added. */
 int central_begin(struct central *central, struct problem *problem);
 

@@ -168,6 +168,7 @@ void central_replan(struct central_row *row, const struct view_plan *plan)
     struct central *central = row->central;
 
     row->settling = 0;
+    row->settled = 0;
     central_set_unknown(row, true, clock_now(CLOCK_REALTIME));
     central_take_held(row);
     close_shares(row); /* which answers for the earlier plan */

@@ -20,6 +20,9 @@
 
 #define MONITOR_ROWS_MOST 10000 /* of all views together */
 
+/* ns: a wall clock that goes back by more was set. By less, values keep the latest time until it is passed again. */
+#define MONITOR_CLOCK_STEP 10000000
+
 /* What was delivered to a receiver. */
 struct monitor_notified {
     const char *name; /* "operator@example.org port 119" */

@@ -395,6 +395,30 @@ static void who_has_dropped_values_is_unknown_until_it_has_said_all(void **state
     free_world(world);
 }
 
+/* What web1 said meanwhile is an hour ahead. */
+static void values_count_again_once_a_clock_that_was_set_is_known(void **state)
+{
+    struct world *world = new_world();
+
+    (void)state;
+    said_all(world, 0, 0);
+    said_all(world, 1, 0);
+    say_length(world, 0, 3600 * SECOND, 3);
+    central_clock_set(world->central, 0);
+    assert_int_equal(1, world->told_count);
+    assert_int_equal(VIEW_UNCLEAR, world->told[0].kind);
+    say_length(world, 0, 10, 30);
+    say_length(world, 1, 20, 31);
+    for (uint32_t i = 0; i < 2; i++)
+        central_answer(world->central, world->row, i, world->begin + 30, NULL, 0);
+    for (int i = 0; i < 2; i++)
+        said_all(world, i, SECOND);
+    assert_int_equal(2, world->told_count);
+    assert_int_equal(VIEW_APPEARED, world->told[1].kind);
+    assert_int_equal(1, world->notified);
+    free_world(world);
+}
+
 /* ---- instances ---- */
 
 #define DEFINITION                                                                                 \
@@ -518,6 +542,7 @@ int main(void)
         cmocka_unit_test(what_a_row_became_while_unknown_has_the_time_of_its_values),
         cmocka_unit_test(a_row_is_unknown_until_who_was_late_has_caught_up),
         cmocka_unit_test(who_has_dropped_values_is_unknown_until_it_has_said_all),
+        cmocka_unit_test(values_count_again_once_a_clock_that_was_set_is_known),
         cmocka_unit_test(a_long_name_is_that_of_a_process_whose_name_was_cut),
         cmocka_unit_test(a_view_has_a_plan_while_an_instance_lives),
         cmocka_unit_test(a_child_of_the_same_name_does_not_notify_again),
