@@ -237,7 +237,7 @@ void central_answer(struct central *central, uint32_t row, uint32_t entity, uint
 {
     struct central_row *settling = central_row_at(central, row);
 
-    if (settling != NULL)
+    if (settling != NULL && !central_lacks_values(settling, entity, values, count))
         central_settle_entity(settling, entity, time);
     for (size_t i = 0; i < QUESTIONS_MOST; i++) {
         struct question *question = &central->questions[i];

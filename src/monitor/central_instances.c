@@ -60,6 +60,7 @@ static void unbind_entity(struct central_row *row, uint32_t entity)
                      NULL);
     row->bound[entity] = 0;
     row->linked &= ~(1u << entity);
+    row->returning &= ~(1u << entity);
     central_forget_rate(row, entity);
     central_record_unknown(row, entity); /* the resident monitor may be gone, too */
     answer_unknown(row, entity);
@@ -150,17 +151,31 @@ static void plan_row(struct central_row *row)
     central_set_unknown(row, central_is_unknown(row), clock_now(CLOCK_REALTIME));
 }
 
+static void read_entities(struct central_row *row, uint32_t entities)
+{
+    for (uint32_t i = 0; i < central_view_of(row)->entity_count; i++)
+        if ((entities & 1u << i) != 0)
+            central_step(row->central, row->links[i],
+                         &(struct row_step){.kind = STEP_READ, .row = row->number, .entity = i},
+                         NULL);
+}
+
 /* Instances are asked for their values behind all steps: the answers show that what their sensors have now was said. */
 static void await_values(struct central_row *row, uint32_t entities)
 {
     row->settling |= entities;
     if (row->settled == 0)
         row->settled = 1; /* until the answers have come */
-    for (uint32_t i = 0; i < central_view_of(row)->entity_count; i++)
-        if ((entities & 1u << i) != 0)
-            central_step(row->central, row->links[i],
-                         &(struct row_step){.kind = STEP_READ, .row = row->number, .entity = i},
-                         NULL);
+    read_entities(row, entities);
+}
+
+void central_ask_again(struct central *central)
+{
+    for (size_t i = 0; i < central->row_count; i++)
+        if (central->rows[i] != NULL)
+            read_entities(central->rows[i], central->rows[i]->returning &
+                                                central->rows[i]->settling &
+                                                central->rows[i]->linked);
 }
 
 void central_replan(struct central_row *row, const struct view_plan *plan)
@@ -169,6 +184,7 @@ void central_replan(struct central_row *row, const struct view_plan *plan)
 
     row->settling = 0;
     row->settled = 0;
+    row->returning = 0;
     central_set_unknown(row, true, clock_now(CLOCK_REALTIME));
     central_take_held(row);
     close_shares(row); /* which answers for the earlier plan */
@@ -267,7 +283,7 @@ static void resolve_all(struct central_row *row, uint64_t resolved[VIEW_ENTITIES
         central_set_unknown(row, true, clock_now(CLOCK_REALTIME));
 }
 
-/* These are no longer several. With the instance of before, the row is what it was as soon as its values have come; with another
+/* These are no longer several. With the instance of before, the row is what it was as soon as its values are known; with another
  * one, what becomes active is news. */
 static void end_several(struct central_row *row, uint32_t entities)
 {
@@ -277,6 +293,8 @@ static void end_several(struct central_row *row, uint32_t entities)
     for (uint32_t i = 0; i < central_view_of(row)->entity_count; i++)
         if ((entities & 1u << i) != 0 && row->bound[i] != row->was[i])
             row->told = false;
+        else if ((entities & 1u << i) != 0 && row->bound[i] != 0)
+            row->returning |= 1u << i;
     if ((entities & row->linked) != 0)
         await_values(row, entities & row->linked);
     central_set_unknown(row, central_is_unknown(row), clock_now(CLOCK_REALTIME));

@@ -44,7 +44,9 @@ struct central_row {
     uint32_t needed;                  /* set of entities without which the predicate is not true */
     uint32_t several;                 /* set of entities that several instances could be ... */
     uint64_t was[VIEW_ENTITIES_MOST]; /* ... and the ids that were bound before; 0: none */
-    int links[VIEW_ENTITIES_MOST];    /* where these are ... */
+    uint32_t
+        returning; /* of `settling`, entities that are again the instance that they were before */
+    int links[VIEW_ENTITIES_MOST]; /* where these are ... */
     uint32_t linked; /* ... and the set of entities of which the resident monitor there knows */
     int opened[VIEW_ENTITIES_MOST]; /* links with a share of this row */
     size_t opened_count;
@@ -239,6 +241,14 @@ void central_replan(struct central_row *row, const struct view_plan *plan);
 
 /* What it waits for has come: all of an instance. `time`: wall clock. */
 void central_settle_entity(struct central_row *row, uint32_t entity, uint64_t time);
+
+/* central_rows.c: whether the predicate depends on a value that an instance of `returning` does not have yet, such as a figure per
+ * second before an interval has passed. */
+bool central_lacks_values(const struct central_row *row, uint32_t entity,
+                          const struct view_value *values, size_t count);
+
+/* central_instances.c: asks those of `returning` for their values again. */
+void central_ask_again(struct central *central);
 
 /* central_rates.c. */
 void central_add_measured(const struct central_row *row, struct planning_place *places);

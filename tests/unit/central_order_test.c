@@ -34,7 +34,7 @@ struct world {
         double one, two;
         uint64_t time;
     } told[TOLD];
-    size_t told_count, notified, notes;
+    size_t told_count, notified, notes, reads;
     char note[256];
 };
 
@@ -43,6 +43,7 @@ static int do_step(void *self, const struct row_step *step, struct problem *prob
     struct world *world = self;
 
     (void)problem;
+    world->reads += step->kind == STEP_READ;
     if (step->kind == STEP_OPEN)
         world->row = step->row;
     if (step->kind == STEP_BIND)
@@ -498,8 +499,15 @@ static void a_child_of_the_same_name_does_not_notify_again(void **state)
     central_ended(world->central, 0, "Q", 7);
     assert_int_equal(6, world->bound);
     assert_int_equal(2, world->told_count); /* its values are on their way */
+    const struct view_value unknown = {.kind = VIEW_UNKNOWN};
+    const struct view_value known = {.kind = VIEW_IS_NUMBER, .number = 31};
+    central_answer(world->central, world->row, 0, clock_now(CLOCK_REALTIME), &unknown, 1);
+    assert_int_equal(2, world->told_count);
+    assert_int_equal(1, world->reads);
+    central_review(world->central, clock_now(CLOCK_MONOTONIC));
+    assert_int_equal(2, world->reads); /* it is asked again */
     say_only(world, 31);
-    central_answer(world->central, world->row, 0, clock_now(CLOCK_REALTIME), NULL, 0);
+    central_answer(world->central, world->row, 0, clock_now(CLOCK_REALTIME), &known, 1);
     check_kind(world, 3, VIEW_APPEARED);
     assert_int_equal(1, world->notified);
 
