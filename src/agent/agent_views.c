@@ -32,6 +32,7 @@ struct agent_views {
     json_int_t beat;  /* ns: how often it says up to when all has been said */
     uint64_t due;     /* CLOCK_MONOTONIC: of that */
     uint64_t rated;   /* CLOCK_MONOTONIC: when rates were looked at */
+    struct monitor_counts counted; /* by earlier resident monitors of the same run */
 };
 
 /* ---- what happens ---- */
@@ -273,6 +274,14 @@ static int fill(struct agent_views *views, json_t *params, struct problem *probl
     return result < 0 ? result : add_objects(views, objects, problem);
 }
 
+/* Of the whole run, as far as this agent has it. */
+static void count_all(const struct agent_views *views, struct monitor_counts *ret_counts)
+{
+    *ret_counts = views->counted;
+    resident_count(views->resident, ret_counts);
+    ret_counts->unsent += count_values(views->said) + views->dropped;
+}
+
 int agent_views_begin(struct agent *agent, json_t *params, json_t **ret_result,
                       struct problem *problem)
 {
@@ -287,6 +296,8 @@ int agent_views_begin(struct agent *agent, json_t *params, json_t **ret_result,
         agent_views_free(views);
         return result;
     }
+    if (agent->views != NULL && views->begin > 1) /* the connection was lost and is back */
+        count_all(agent->views, &views->counted);
     agent_views_free(agent->views);
     agent->views = views;
     *ret_result = json_pack("{s:I}", "time", (json_int_t)clock_now(CLOCK_REALTIME));
@@ -300,10 +311,8 @@ int agent_views_end(struct agent *agent, json_t *params, json_t **ret_result,
 
     (void)params;
     (void)problem;
-    if (agent->views != NULL) {
-        resident_count(agent->views->resident, &counts);
-        counts.unsent = count_values(agent->views->said) + agent->views->dropped;
-    }
+    if (agent->views != NULL)
+        count_all(agent->views, &counts);
     agent_views_free(agent->views);
     agent->views = NULL;
     *ret_result = json_pack(

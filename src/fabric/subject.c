@@ -43,6 +43,11 @@ static natsStatus connect_to(struct fabric_subject *subject, const char *server)
     return status == NATS_NOT_YET_CONNECTED ? NATS_OK : status;
 }
 
+int fabric_subject_check(struct problem *problem)
+{
+    return nats_library_load(problem);
+}
+
 int fabric_subject_open(const char *server, struct fabric_subject **ret_subject,
                         struct problem *problem)
 {

@@ -10,6 +10,9 @@
 
 struct fabric_subject;
 
+/* Returns 0, or -ELIBACC with a line in `problem`: libnats is not here. */
+int fabric_subject_check(struct problem *problem);
+
 /* `server`: HOST or HOST:PORT (4222). Returns 0, or a negative errno with a line in `problem`: -EINVAL, -ENOMEM,
  * -ELIBACC (without libnats). */
 int fabric_subject_open(const char *server, struct fabric_subject **ret_subject,

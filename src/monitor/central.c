@@ -237,7 +237,7 @@ void central_answer(struct central *central, uint32_t row, uint32_t entity, uint
 {
     struct central_row *settling = central_row_at(central, row);
 
-    if (settling != NULL)
+    if (settling != NULL && !central_lacks_values(settling, entity, values, count))
         central_settle_entity(settling, entity, time);
     for (size_t i = 0; i < QUESTIONS_MOST; i++) {
         struct question *question = &central->questions[i];
@@ -262,6 +262,14 @@ static const struct view_entity *missing_entity(const struct central_row *row)
     return NULL;
 }
 
+/* One of the predicate that several instances could be. */
+static const struct view_entity *ambiguous_entity(const struct central_row *row)
+{
+    uint32_t several = row->several & row->needed;
+
+    return several == 0 ? NULL : &central_view_of(row)->entities[__builtin_ctz(several)];
+}
+
 void central_each_row(const struct central *central, uint32_t view,
                       void (*each)(void *context, const struct central_row_state *state),
                       void *context)
@@ -272,9 +280,11 @@ void central_each_row(const struct central *central, uint32_t view,
             continue;
         const struct central_row_state state = {.name = row->name,
                                                 .active = row->active,
-                                                .late = row->unknown && !central_is_changing(row),
+                                                .late = row->unknown && !central_is_changing(row) &&
+                                                        !central_is_ambiguous(row),
                                                 .changing = central_is_changing(row),
                                                 .missing = row->active ? NULL : missing_entity(row),
+                                                .several = ambiguous_entity(row),
                                                 .since = row->since,
                                                 .times = row->times,
                                                 .delay = row->delay,
@@ -282,6 +292,11 @@ void central_each_row(const struct central *central, uint32_t view,
                                                 .values = row->values};
         each(context, &state);
     }
+}
+
+bool central_has_lost(const struct central *central)
+{
+    return central->lost;
 }
 
 bool central_is_on(const struct central *central, uint32_t view)

@@ -65,11 +65,12 @@ struct central_row_state {
     bool changing; /* its plan changes: not known either */
     /* an entity of the predicate without which it cannot be true, and which is not there; NULL: none */
     const struct view_entity *missing;
-    uint64_t since;                  /* when it became what it is */
-    uint64_t times;                  /* how often it became active */
-    uint64_t delay;                  /* ns from a value to its evaluation, at most so far */
-    bool in_order;                   /* values of several machines are compared by their times */
-    const struct view_value *values; /* of the targets, while active */
+    const struct view_entity *several; /* ... which several instances could be; NULL: none */
+    uint64_t since;                    /* when it became what it is */
+    uint64_t times;                    /* how often it became active */
+    uint64_t delay;                    /* ns from a value to its evaluation, at most so far */
+    bool in_order;                     /* values of several machines are compared by their times */
+    const struct view_value *values;   /* of the targets, while active */
 };
 
 /* Calls `each` for each row of a view that lives. */
@@ -103,6 +104,9 @@ struct central_measured_state {
 void central_measured(const struct central *central, uint32_t view,
                       struct central_measured_state *ret_state);
 
+/* Whether some machine has lost records of sensors, as far as its rates say: values between them were not evaluated. */
+bool central_has_lost(const struct central *central);
+
 bool central_is_on(const struct central *central, uint32_t view);
 const struct view_conditions *central_conditions(const struct central *central, uint32_t view);
 
@@ -111,6 +115,10 @@ void central_lost(struct central *central, int link);
 
 /* It has begun anew: it gets the constants that were changed, and which views are off. Its instances appear again. */
 void central_returned(struct central *central, int link);
+
+/* Its clock was set, or ours: its values have other times than before. Rows that use them are unknown until all values have been read
+ * anew. */
+void central_clock_set(struct central *central, int link);
 
 /* Makes the rows of views without [*]. Call it when all links that are there at the beginning have been added. */
 int central_begin(struct central *central, struct problem *problem);

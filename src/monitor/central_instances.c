@@ -60,6 +60,7 @@ static void unbind_entity(struct central_row *row, uint32_t entity)
                      NULL);
     row->bound[entity] = 0;
     row->linked &= ~(1u << entity);
+    row->returning &= ~(1u << entity);
     central_forget_rate(row, entity);
     central_record_unknown(row, entity); /* the resident monitor may be gone, too */
     answer_unknown(row, entity);
@@ -150,12 +151,40 @@ static void plan_row(struct central_row *row)
     central_set_unknown(row, central_is_unknown(row), clock_now(CLOCK_REALTIME));
 }
 
+static void read_entities(struct central_row *row, uint32_t entities)
+{
+    for (uint32_t i = 0; i < central_view_of(row)->entity_count; i++)
+        if ((entities & 1u << i) != 0)
+            central_step(row->central, row->links[i],
+                         &(struct row_step){.kind = STEP_READ, .row = row->number, .entity = i},
+                         NULL);
+}
+
 /* Instances are asked for their values behind all steps: the answers show that what their sensors have now was said. */
+static void await_values(struct central_row *row, uint32_t entities)
+{
+    row->settling |= entities;
+    if (row->settled == 0)
+        row->settled = 1; /* until the answers have come */
+    read_entities(row, entities);
+}
+
+void central_ask_again(struct central *central)
+{
+    for (size_t i = 0; i < central->row_count; i++)
+        if (central->rows[i] != NULL)
+            read_entities(central->rows[i], central->rows[i]->returning &
+                                                central->rows[i]->settling &
+                                                central->rows[i]->linked);
+}
+
 void central_replan(struct central_row *row, const struct view_plan *plan)
 {
     struct central *central = row->central;
 
     row->settling = 0;
+    row->settled = 0;
+    row->returning = 0;
     central_set_unknown(row, true, clock_now(CLOCK_REALTIME));
     central_take_held(row);
     close_shares(row); /* which answers for the earlier plan */
@@ -164,13 +193,7 @@ void central_replan(struct central_row *row, const struct view_plan *plan)
     row->edge = row->active ? clock_now(CLOCK_REALTIME) : row->edge;
     row->active = false; /* unknown */
     open_plan(row);
-    row->settling = row->linked;
-    row->settled = 1; /* until the answers have come */
-    for (uint32_t i = 0; i < central_view_of(row)->entity_count; i++)
-        if ((row->linked & 1u << i) != 0)
-            central_step(central, row->links[i],
-                         &(struct row_step){.kind = STEP_READ, .row = row->number, .entity = i},
-                         NULL);
+    await_values(row, row->linked);
     if (row->linked == 0)
         central_settle(central);
 }
@@ -216,14 +239,16 @@ bool central_is_entity(const struct central *central, const struct known_instanc
     }
 }
 
-/* The id of the instance, or 0. */
-static uint64_t resolve(struct central_row *row, const struct view_entity *entity)
+/* The id of the instance, or 0: there is none, or `ret_several`. */
+static uint64_t resolve(struct central_row *row, const struct view_entity *entity,
+                        bool *ret_several)
 {
     struct central *central = row->central;
     char name[VIEW_ENTITY_SIZE], line[512];
     uint64_t found = 0;
     size_t count = 0;
 
+    *ret_several = false;
     if (entity->index == VIEW_EACH)
         return row->each;
     for (size_t i = 0; i < central->instance_count; i++)
@@ -233,6 +258,7 @@ static uint64_t resolve(struct central_row *row, const struct view_entity *entit
         }
     if (count <= 1)
         return found;
+    *ret_several = true;
     view_entity_text(entity, name);
     snprintf(line, sizeof(line),
              "view %s: %s: there are several; give one by number, or all by [*]",
@@ -241,14 +267,47 @@ static uint64_t resolve(struct central_row *row, const struct view_entity *entit
     return 0;
 }
 
+/* The row is unknown before its instance is unbound: a child of it that lives for a second does not end the condition. */
+static void resolve_all(struct central_row *row, uint64_t resolved[VIEW_ENTITIES_MOST])
+{
+    const struct view *view = central_view_of(row);
+
+    for (uint32_t i = 0; i < view->entity_count; i++) {
+        bool several;
+        resolved[i] = resolve(row, &view->entities[i], &several);
+        if (several && (row->several & 1u << i) == 0)
+            row->was[i] = row->bound[i];
+        row->several = several ? row->several | 1u << i : row->several & ~(1u << i);
+    }
+    if (central_is_ambiguous(row))
+        central_set_unknown(row, true, clock_now(CLOCK_REALTIME));
+}
+
+/* These are no longer several. With the instance of before, the row is what it was as soon as its values are known; with another
+ * one, what becomes active is news. */
+static void end_several(struct central_row *row, uint32_t entities)
+{
+    entities &= row->needed;
+    if (entities == 0)
+        return;
+    for (uint32_t i = 0; i < central_view_of(row)->entity_count; i++)
+        if ((entities & 1u << i) != 0 && row->bound[i] != row->was[i])
+            row->told = false;
+        else if ((entities & 1u << i) != 0 && row->bound[i] != 0)
+            row->returning |= 1u << i;
+    if ((entities & row->linked) != 0)
+        await_values(row, entities & row->linked);
+    central_set_unknown(row, central_is_unknown(row), clock_now(CLOCK_REALTIME));
+}
+
 static void bind_row(struct central_row *row)
 {
     const struct view *view = central_view_of(row);
     uint64_t resolved[VIEW_ENTITIES_MOST];
-    uint32_t fresh = 0;
+    uint32_t fresh = 0, several = row->several;
 
+    resolve_all(row, resolved);
     for (uint32_t i = 0; i < view->entity_count; i++) {
-        resolved[i] = resolve(row, &view->entities[i]);
         if (row->bound[i] != resolved[i]) {
             unbind_entity(row, i);
             fresh |= resolved[i] != 0 ? 1u << i : 0;
@@ -265,9 +324,30 @@ static void bind_row(struct central_row *row)
     } else {
         plan_row(row); /* which binds all */
     }
+    end_several(row, several & ~row->several);
 }
 
 /* ---- rows and instances ---- */
+
+/* Whether it is not true as long as nothing is known of the entity. */
+static bool needs(const struct view *view, const struct view_expression *expression,
+                  uint32_t entity)
+{
+    if (expression->kind != VIEW_AND && expression->kind != VIEW_OR)
+        return (view_entities_of(view, expression) & 1u << entity) != 0;
+    bool left = needs(view, expression->left, entity);
+    bool right = needs(view, expression->right, entity);
+    return expression->kind == VIEW_AND ? left || right : left && right;
+}
+
+static uint32_t needed_of(const struct view *view)
+{
+    uint32_t needed = 0;
+
+    for (uint32_t i = 0; i < view->entity_count; i++)
+        needed |= needs(view, view->predicate, i) ? 1u << i : 0;
+    return needed;
+}
 
 static struct central_row *new_row(struct central *central, uint32_t view,
                                    const struct known_instance *each)
@@ -280,6 +360,7 @@ static struct central_row *new_row(struct central *central, uint32_t view,
     *row = (struct central_row){.central = central,
                                 .view = view,
                                 .each = each == NULL ? 0 : each->id,
+                                .needed = needed_of(&central->options.file->views[view]),
                                 .since = clock_now(CLOCK_REALTIME),
                                 .values = calloc(targets + 1, sizeof(*row->values)),
                                 .texts = calloc(targets + 1, TEXT_SIZE)};

@@ -52,6 +52,29 @@ void central_lost(struct central *central, int link)
     central_order_forget(central, link);
 }
 
+static bool has_share(const struct central_row *row, int link)
+{
+    for (size_t i = 0; i < row->opened_count; i++)
+        if (row->opened[i] == link)
+            return true;
+    return false;
+}
+
+void central_clock_set(struct central *central, int link)
+{
+    uint64_t now = clock_now(CLOCK_REALTIME);
+
+    for (size_t i = 0; i < central->row_count; i++) {
+        struct central_row *row = central->rows[i];
+        if (row == NULL || !row->planned || !has_share(row, link))
+            continue;
+        const struct view_plan same = row->plan;
+        central_replan(row, &same);
+        if (row->early > now) /* else it would be unknown for as long as the clock was set by */
+            row->early = now;
+    }
+}
+
 void central_returned(struct central *central, int link)
 {
     for (uint32_t i = 0; i < central->options.file->view_count; i++) {

@@ -224,7 +224,7 @@ static void note(struct central *central, int link, const char *text)
 
 bool central_is_unknown(const struct central_row *row)
 {
-    if (central_is_changing(row) || row->early != 0)
+    if (central_is_changing(row) || central_is_ambiguous(row) || row->early != 0)
         return true;
     for (size_t i = 0; i < row->opened_count; i++)
         if (row->central->order.links[row->opened[i]].late ||

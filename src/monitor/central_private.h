@@ -41,7 +41,12 @@ struct central_row {
     bool planned;
     struct planning_place places[VIEW_ENTITIES_MOST]; /* that it was planned for */
     uint64_t bound[VIEW_ENTITIES_MOST];               /* ids of instances; 0: none */
-    int links[VIEW_ENTITIES_MOST];                    /* where these are ... */
+    uint32_t needed;                  /* set of entities without which the predicate is not true */
+    uint32_t several;                 /* set of entities that several instances could be ... */
+    uint64_t was[VIEW_ENTITIES_MOST]; /* ... and the ids that were bound before; 0: none */
+    uint32_t
+        returning; /* of `settling`, entities that are again the instance that they were before */
+    int links[VIEW_ENTITIES_MOST]; /* where these are ... */
     uint32_t linked; /* ... and the set of entities of which the resident monitor there knows */
     int opened[VIEW_ENTITIES_MOST]; /* links with a share of this row */
     size_t opened_count;
@@ -49,7 +54,7 @@ struct central_row {
     uint32_t probes[VIEW_ENTITIES_MOST]; /* by entity: number of the latest probe */
     struct view_monitor *monitor;        /* if the predicate is evaluated here */
     bool active;
-    bool unknown;   /* a machine is late: what becomes of the row meanwhile is not told */
+    bool unknown;   /* as central_is_unknown: what becomes of the row meanwhile is not told */
     bool told;      /* as active */
     uint64_t edge;  /* time of the values with which it became active or not, told or not */
     uint64_t since; /* wall clock: when it became what it is */
@@ -68,7 +73,7 @@ struct central_row {
     uint64_t replanned;          /* how often */
     char why[PLANNING_WHY_SIZE]; /* the last time; "": never */
     uint32_t
-        settling; /* set of entities whose first values under a new plan have not come yet ... */
+        settling; /* set of entities whose first values, under a new plan or bound again, have not come yet ... */
     uint64_t
         settled; /* ... and the wall clock of the latest of those that have; 0: all is evaluated */
     uint64_t
@@ -118,6 +123,7 @@ struct central {
     struct central_order order;
     struct link_rates rates[CENTRAL_LINKS_MOST];
     uint64_t reviewed;                /* CLOCK_MONOTONIC */
+    bool lost;                        /* records of sensors, as some rate said */
     struct known_instance *instances; /* that live */
     size_t instance_count, instance_capacity;
     uint64_t last_id;
@@ -150,10 +156,16 @@ static inline const struct view *central_view_of(const struct central_row *row)
     return &row->central->options.file->views[row->view];
 }
 
-/* Whether its plan was changed, and not all values of the new one are evaluated. */
+/* Whether its plan was changed, or an instance is bound again, and not all first values are evaluated. */
 static inline bool central_is_changing(const struct central_row *row)
 {
     return row->settling != 0 || row->settled != 0;
+}
+
+/* Whether there are several instances of an entity that the predicate needs: which one is meant is not known. */
+static inline bool central_is_ambiguous(const struct central_row *row)
+{
+    return (row->several & row->needed) != 0;
 }
 
 /* central_links.c: asks a resident monitor, and counts it. */
@@ -202,7 +214,7 @@ void central_take_record(struct central *central, uint32_t row, uint32_t entity,
 bool central_hold(struct central_row *row, uint32_t entity, uint64_t time,
                   const struct view_value *values, size_t count);
 
-/* Whether a machine with a share of the row is late. */
+/* Whether a machine with a share of the row is late, or several instances could be one of its entities. */
 bool central_is_unknown(const struct central_row *row);
 
 /* Whether its values are compared in the order of their times. */
@@ -229,6 +241,14 @@ void central_replan(struct central_row *row, const struct view_plan *plan);
 
 /* What it waits for has come: all of an instance. `time`: wall clock. */
 void central_settle_entity(struct central_row *row, uint32_t entity, uint64_t time);
+
+/* central_rows.c: whether the predicate depends on a value that an instance of `returning` does not have yet, such as a figure per
+ * second before an interval has passed. */
+bool central_lacks_values(const struct central_row *row, uint32_t entity,
+                          const struct view_value *values, size_t count);
+
+/* central_instances.c: asks those of `returning` for their values again. */
+void central_ask_again(struct central *central);
 
 /* central_rates.c. */
 void central_add_measured(const struct central_row *row, struct planning_place *places);

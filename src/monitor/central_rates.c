@@ -37,6 +37,7 @@ void central_rate(struct central *central, uint32_t number, uint32_t entity,
     if (row == NULL || entity >= central_view_of(row)->entity_count)
         return;
     struct measured *measured = &row->measured[entity];
+    central->lost = central->lost || rate->lost > 0;
     bool sensor_passes = measured->rate.sensor_passes || rate->sensor_passes;
     double changes = measured->rate.changes;
     measured->rate = *rate;
@@ -285,6 +286,7 @@ void central_review(struct central *central, uint64_t now)
     double seconds = (double)(now - central->reviewed) / 1e9;
     bool first = central->reviewed == 0;
     central->reviewed = now;
+    central_ask_again(central);
     sum_demands(central);
     for (int i = 0; i < central->link_count && !first; i++)
         review_link(central, i, seconds, now);

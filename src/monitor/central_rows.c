@@ -224,6 +224,29 @@ void central_record(struct central *central, uint32_t number, uint32_t entity, u
         central_take_record(central, number, entity, time, probe, values, count);
 }
 
+static bool depends_on(const struct view_expression *expression, uint32_t reference)
+{
+    if (expression == NULL || expression->kind == VIEW_REFERENCE)
+        return expression != NULL && expression->reference == reference;
+    return depends_on(expression->left, reference) || depends_on(expression->right, reference);
+}
+
+bool central_lacks_values(const struct central_row *row, uint32_t entity,
+                          const struct view_value *values, size_t count)
+{
+    const struct view *view = central_view_of(row);
+
+    if (entity >= view->entity_count || (row->returning & 1u << entity) == 0 ||
+        count != view->reference_count ||
+        view_holds(view->predicate, look, (void *)(uintptr_t)values) != VIEW_MAYBE)
+        return false;
+    for (uint32_t i = 0; i < count; i++)
+        if (view->references[i].entity == entity && values[i].kind == VIEW_UNKNOWN &&
+            depends_on(view->predicate, i))
+            return true;
+    return false;
+}
+
 static void monitor_changed(void *context, bool active, bool edge, uint64_t time,
                             const struct view_value *targets)
 {

@@ -23,6 +23,7 @@ struct monitor {
     int epoll;
     int link;                          /* of the resident monitor here */
     uint64_t rated;                    /* CLOCK_MONOTONIC: when its rates were looked at */
+    uint64_t set_back;                 /* how often the wall clock was */
     struct monitor_notified *of_views; /* what was notified, by view */
 };
 
@@ -164,6 +165,8 @@ static int make_parts(struct monitor *monitor, struct problem *problem)
 
     if (result == 0)
         result = notifier_new(&monitor->notifier, problem);
+    if (result == 0)
+        notifier_listen(monitor->notifier, on_note, monitor);
     if (result == 0 && watch(monitor, notifier_descriptor(monitor->notifier)) < 0)
         result = problem_set(problem, -ENOMEM, "the monitor: epoll: %s", strerror(errno));
     return result < 0 || monitor->options.collector_count == 0 ? result
@@ -260,10 +263,20 @@ static void tell_rates(struct monitor *monitor)
     resident_rates(monitor->resident, tell_rate, monitor->central);
 }
 
+static void look_at_clock(struct monitor *monitor)
+{
+    uint64_t set_back = monitor->resident == NULL ? 0 : resident_set_back(monitor->resident);
+
+    if (set_back != monitor->set_back)
+        central_clock_set(monitor->central, monitor->link);
+    monitor->set_back = set_back;
+}
+
 int monitor_work(struct monitor *monitor, struct problem *problem)
 {
     int result = monitor->resident == NULL ? 0 : resident_work(monitor->resident, problem);
 
+    look_at_clock(monitor);
     central_note_missing(monitor->central);
     tell_rates(monitor);
     central_review(monitor->central, clock_now(CLOCK_MONOTONIC));

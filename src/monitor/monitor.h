@@ -20,6 +20,9 @@
 
 #define MONITOR_ROWS_MOST 10000 /* of all views together */
 
+/* ns: a wall clock that goes back by more was set. By less, values keep the latest time until it is passed again. */
+#define MONITOR_CLOCK_STEP 10000000
+
 /* What was delivered to a receiver. */
 struct monitor_notified {
     const char *name; /* "operator@example.org port 119" */
@@ -75,8 +78,8 @@ struct monitor_calls {
 struct monitor;
 struct central;
 
-/* Whether the views of a file can be carried out: returns 0, or -EINVAL with a line in `problem`: a view speaks of an
- * object or attribute that is not defined. */
+/* Whether the views of a file can be carried out: returns 0, or with a line in `problem` -EINVAL: a view speaks of an object or
+ * attribute that is not defined; -ELIBACC: it notifies a subject of NATS, without libnats. */
 int monitor_check(const struct monitor_options *options, struct problem *problem);
 
 /* Everything the options point to must outlive the monitor. Returns 0 or a negative errno with a line in `problem`;

@@ -2,6 +2,8 @@
 /* monitor_check.c: whether views can be carried out, before anything is done. See monitor.h. */
 #include "monitor/monitor.h"
 
+#include "fabric/subject.h"
+
 #include <errno.h>
 
 static const struct view_object *find_object(const struct view_file *file, const char *name)
@@ -59,6 +61,19 @@ static int check_reference(const struct monitor_options *options, const struct v
     return 0;
 }
 
+/* A receiver that can never be reached. */
+static int check_receiver(const struct monitor_options *options, const struct view *view,
+                          struct problem *problem)
+{
+    struct problem why = {""};
+    int result = view->subject == NULL ? 0 : fabric_subject_check(&why);
+
+    return result == 0
+               ? 0
+               : problem_set(problem, result, "%s:%u:%u: view %s: NOTIFY SUBJECT: %s",
+                             options->file_name, view->line, view->column, view->name, why.text);
+}
+
 int monitor_check(const struct monitor_options *options, struct problem *problem)
 {
     if (options->file->view_count == 0)
@@ -69,11 +84,11 @@ int monitor_check(const struct monitor_options *options, struct problem *problem
             return problem_set(problem, -EINVAL,
                                "%s:%u:%u: view %s: this name is that of a built-in object",
                                options->file_name, view->line, view->column, view->name);
-        for (size_t k = 0; k < view->reference_count; k++) {
-            int result = check_reference(options, view, &view->references[k], problem);
-            if (result < 0)
-                return result;
-        }
+        int result = check_receiver(options, view, problem);
+        for (size_t k = 0; k < view->reference_count && result == 0; k++)
+            result = check_reference(options, view, &view->references[k], problem);
+        if (result < 0)
+            return result;
     }
     return 0;
 }

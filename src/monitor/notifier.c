@@ -17,6 +17,8 @@ struct notifier {
     struct receiver **receivers; /* they do not move: epoll knows them */
     size_t count, capacity;
     uint64_t next;
+    void (*note)(void *context, const char *line); /* NULL: there is no listener */
+    void *context;
 };
 
 int notifier_new(struct notifier **ret_notifier, struct problem *problem)
@@ -34,6 +36,13 @@ int notifier_new(struct notifier **ret_notifier, struct problem *problem)
     }
     *ret_notifier = notifier;
     return 0;
+}
+
+void notifier_listen(struct notifier *notifier, void (*note)(void *context, const char *line),
+                     void *context)
+{
+    notifier->note = note;
+    notifier->context = context;
 }
 
 static void free_receiver(struct receiver *receiver)
@@ -73,6 +82,8 @@ static struct receiver *new_receiver(struct notifier *notifier, const struct vie
         return NULL;
     *receiver = (struct receiver){.view = view,
                                   .flush = UINT64_MAX,
+                                  .note = notifier->note,
+                                  .context = notifier->context,
                                   .epoll = notifier->epoll,
                                   .descriptor = -1,
                                   .lines = calloc(NOTIFIER_QUEUE_MOST, sizeof(*receiver->lines))};
@@ -143,16 +154,34 @@ static void drop_first(struct receiver *receiver)
     receiver_take(receiver);
 }
 
-void receiver_sent(struct receiver *receiver, uint64_t now)
+/* The time is read now: other receivers, or the start of a command, may have taken long. */
+void receiver_sent(struct receiver *receiver)
 {
     const struct receiver_line *line = &receiver->lines[receiver->first];
+    uint64_t now = clock_now(CLOCK_MONOTONIC);
     uint64_t late = now > line->limit ? now - line->limit : 0;
 
     count_sent(&receiver->counts, late);
     if (line->of != NULL)
         count_sent(line->of, late);
     receiver->latest = now;
+    receiver->away = false;
     receiver_take(receiver);
+}
+
+void receiver_failed(struct receiver *receiver, const char *why, uint64_t now)
+{
+    struct monitor_notified *of = receiver->count > 0 ? receiver->lines[receiver->first].of : NULL;
+    char line[VIEW_RECEIVER_SIZE + 400];
+
+    receiver->counts.failed++;
+    if (of != NULL)
+        of->failed++;
+    receiver->retry = now + RECEIVER_RETRY;
+    snprintf(line, sizeof(line), "%s: %s; trying again", receiver->name, why);
+    if (!receiver->away && receiver->note != NULL)
+        receiver->note(receiver->context, line);
+    receiver->away = true;
 }
 
 /* Whether nothing has left, or waits to leave, within the time that the line may wait. */

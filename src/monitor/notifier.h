@@ -20,6 +20,10 @@ struct notifier;
 
 int notifier_new(struct notifier **ret_notifier, struct problem *problem);
 
+/* A line for the user when a receiver cannot be reached: once, until it can. Call it before there are receivers. */
+void notifier_listen(struct notifier *notifier, void (*note)(void *context, const char *line),
+                     void *context);
+
 /* Lines that still wait are lost. NULL is allowed. */
 void notifier_free(struct notifier *notifier);
 

@@ -24,6 +24,9 @@ struct receiver {
     uint64_t flush; /* when the queue must be sent: the earliest `due`; UINT64_MAX: nothing waits */
     uint64_t latest; /* when a line left it last; 0: none has */
     struct monitor_notified counts;
+    void (*note)(void *context, const char *line); /* NULL: there is no listener */
+    void *context;
+    bool away;      /* that it cannot be reached was noted, and no line has left since */
     int epoll;      /* borrowed from the notifier */
     int descriptor; /* of the connection, or pidfd of the command; negative: none */
     uint64_t retry; /* not before: the last attempt has failed */
@@ -33,12 +36,17 @@ struct receiver {
     bool connected;
     /* a command */
     pid_t pid;
+    struct monitor_notified *of; /* of the line that it got */
     /* a subject of NATS */
     struct fabric_subject *subject;
+    uint64_t waits; /* since when there is no connection; 0: there is */
 };
 
 /* The first line has left: it is counted and removed. */
-void receiver_sent(struct receiver *receiver, uint64_t now);
+void receiver_sent(struct receiver *receiver);
+
+/* An attempt to send the first line has failed: it is counted, and noted once until a line has left. `retry` is set. */
+void receiver_failed(struct receiver *receiver, const char *why, uint64_t now);
 
 /* Removes the first line. */
 void receiver_take(struct receiver *receiver);

@@ -139,6 +139,7 @@ static int start(struct receiver *receiver)
     if (result < 0)
         return result;
     receiver->pid = launched.pid;
+    receiver->of = line->of;
     receiver->descriptor = launched.pid_fd;
     receiver_watch(receiver, false);
     return 0;
@@ -149,18 +150,21 @@ uint64_t receiver_command_work(struct receiver *receiver, uint64_t now)
     int status = 0;
 
     if (receiver->pid != 0 && process_has_ended(receiver->pid, &status)) {
-        receiver->counts.failed += !WIFEXITED(status) || WEXITSTATUS(status) != 0;
+        bool failed = !WIFEXITED(status) || WEXITSTATUS(status) != 0;
+        receiver->counts.failed += failed;
+        if (receiver->of != NULL)
+            receiver->of->failed += failed;
         forget(receiver);
     }
     while (receiver->count > 0 && receiver->pid == 0 && receiver->flush <= now) {
         if (receiver->retry > now)
             return receiver->retry;
-        if (start(receiver) < 0) {
-            receiver->counts.failed++;
-            receiver->retry = now + RECEIVER_RETRY;
+        int result = start(receiver);
+        if (result < 0) {
+            receiver_failed(receiver, strerror(-result), now);
             return receiver->retry;
         }
-        receiver_sent(receiver, now);
+        receiver_sent(receiver);
     }
     return receiver->count > 0 && receiver->pid == 0 ? receiver->flush : UINT64_MAX;
 }

@@ -22,14 +22,28 @@ static const char *server_of(const struct view *view)
     return at == NULL ? view->host : at + 1;
 }
 
+/* libnats connects in the background, and tries once a second, too. */
+static void count_wait(struct receiver *receiver, uint64_t now)
+{
+    if (receiver->waits != 0 && now - receiver->waits < RECEIVER_RETRY)
+        return;
+    if (receiver->waits != 0)
+        receiver_failed(receiver, "no connection", now);
+    receiver->waits = now;
+}
+
 uint64_t receiver_subject_work(struct receiver *receiver, uint64_t now)
 {
+    struct problem problem = {""};
+
     if (receiver->count == 0)
         return UINT64_MAX;
+    if (receiver->subject == NULL && receiver->retry > now)
+        return receiver->retry;
     if (receiver->subject == NULL &&
-        fabric_subject_open(server_of(receiver->view), &receiver->subject, NULL) < 0) {
-        receiver->counts.failed++;
-        return now + RECEIVER_RETRY;
+        fabric_subject_open(server_of(receiver->view), &receiver->subject, &problem) < 0) {
+        receiver_failed(receiver, problem.text, now);
+        return receiver->retry;
     }
     if (receiver->flush > now)
         return receiver->flush;
@@ -37,9 +51,12 @@ uint64_t receiver_subject_work(struct receiver *receiver, uint64_t now)
         const struct receiver_line *line = &receiver->lines[receiver->first];
         /* without the line end */
         if (fabric_subject_publish(receiver->subject, receiver->view->subject, line->text,
-                                   line->size - 1) < 0)
+                                   line->size - 1) < 0) {
+            count_wait(receiver, now);
             return now + LOOK_AGAIN;
-        receiver_sent(receiver, now);
+        }
+        receiver->waits = 0;
+        receiver_sent(receiver);
     }
     return UINT64_MAX;
 }

@@ -24,6 +24,7 @@ struct receiver_address {
     struct addrinfo hints;
     struct gaicb request;
     bool asked;
+    int error;                   /* of the last look-up: EAI_...; 0: none */
     const struct addrinfo *next; /* of the host's addresses, to be tried */
 };
 
@@ -61,6 +62,7 @@ static int look_up(struct receiver *receiver)
     if (state == EAI_INPROGRESS)
         return -EAGAIN;
     address->asked = state == 0; /* else it is asked again, later */
+    address->error = state;
     if (state == 0 && address->next == NULL)
         address->next = address->request.ar_result;
     return state == 0 ? 0 : -EHOSTUNREACH;
@@ -91,32 +93,41 @@ void receiver_tcp_done(struct receiver *receiver)
     free(address);
 }
 
-static void failed(struct receiver *receiver, uint64_t now)
+static void failed(struct receiver *receiver, int result, uint64_t now)
 {
+    struct receiver_address *address = receiver->address;
+
     receiver_tcp_close(receiver);
-    if (receiver->address != NULL)
-        receiver->address->next = NULL;
-    receiver->counts.failed++;
-    receiver->retry = now + RECEIVER_RETRY;
+    if (address != NULL)
+        address->next = NULL;
+    receiver_failed(receiver,
+                    address != NULL && address->error != 0 ? gai_strerror(address->error)
+                                                           : strerror(-result),
+                    now);
 }
 
 /* Tries the addresses of the host, from the next one on, until one can be begun with. */
 static int begin_connecting(struct receiver *receiver)
 {
+    int result = -EHOSTUNREACH;
+
     while (receiver->address->next != NULL) {
         const struct addrinfo *to = receiver->address->next;
         receiver->address->next = to->ai_next;
         receiver->descriptor = socket(to->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-        if (receiver->descriptor < 0)
+        if (receiver->descriptor < 0) {
+            result = -errno;
             continue;
+        }
         if (connect(receiver->descriptor, to->ai_addr, to->ai_addrlen) == 0 ||
             errno == EINPROGRESS) {
             receiver_watch(receiver, true);
             return 0;
         }
+        result = -errno;
         receiver_tcp_close(receiver);
     }
-    return -EHOSTUNREACH;
+    return result;
 }
 
 /* Returns 0 when connected, -EAGAIN meanwhile, or another negative errno. */
@@ -162,7 +173,7 @@ static int drain(struct receiver *receiver)
     return 0;
 }
 
-static int write_lines(struct receiver *receiver, uint64_t now)
+static int write_lines(struct receiver *receiver)
 {
     while (receiver->count > 0) {
         const struct receiver_line *line = &receiver->lines[receiver->first];
@@ -175,7 +186,7 @@ static int write_lines(struct receiver *receiver, uint64_t now)
         receiver->written += (size_t)put;
         if (receiver->written < line->size)
             continue;
-        receiver_sent(receiver, now);
+        receiver_sent(receiver);
     }
     return 0;
 }
@@ -192,7 +203,7 @@ uint64_t receiver_tcp_work(struct receiver *receiver, uint64_t now)
         return receiver->retry;
     int result = connecting(receiver);
     if (result == 0 && receiver->flush <= now) {
-        result = write_lines(receiver, now);
+        result = write_lines(receiver);
         if (result != -EAGAIN)
             receiver_watch(receiver, false);
         else
@@ -203,6 +214,6 @@ uint64_t receiver_tcp_work(struct receiver *receiver, uint64_t now)
     if (result == -EAGAIN)
         return receiver->descriptor < 0 ? now + LOOK_UP_AGAIN : UINT64_MAX;
     if (result < 0)
-        failed(receiver, now);
+        failed(receiver, result, now);
     return result < 0 ? receiver->retry : UINT64_MAX;
 }

@@ -16,10 +16,12 @@ static void close_share(struct resident *resident, size_t place);
 
 /* ---- construction ---- */
 
-/* The best of some tries: others may run between two looks at clocks. */
+/* The best of some tries: others may run between two looks at clocks. What is too bad counts only if there is nothing else. */
 static void learn_wall(struct resident *resident)
 {
     uint64_t least = UINT64_MAX;
+    int64_t learned = 0;
+    bool first = resident->wall == 0;
 
     for (int tries = 0; tries < WALL_TRIES && least > WALL_APART; tries++) {
         uint64_t before = clock_now(CLOCK_MONOTONIC), wall = clock_now(CLOCK_REALTIME);
@@ -27,8 +29,17 @@ static void learn_wall(struct resident *resident)
         if (after - before >= least)
             continue;
         least = after - before;
-        resident->wall = (int64_t)(wall - before - least / 2);
+        learned = (int64_t)(wall - before - least / 2);
     }
+    if (!first && least > MONITOR_CLOCK_STEP / 4)
+        return;
+    int64_t back = first ? 0 : resident->wall - learned;
+    resident->wall = learned;
+    if (back <= MONITOR_CLOCK_STEP)
+        return;
+    resident->set_back++;
+    resident_note(resident, "the wall clock was set back by %.3f s, and so are times of values",
+                  (double)back / 1e9);
 }
 
 void resident_note(struct resident *resident, const char *format, ...)
@@ -450,6 +461,11 @@ int resident_step(struct resident *resident, const struct row_step *step, struct
 uint64_t resident_until(const struct resident *resident)
 {
     return resident->until - SETTLES + (uint64_t)resident->wall;
+}
+
+uint64_t resident_set_back(const struct resident *resident)
+{
+    return resident->set_back;
 }
 
 bool resident_feeds(const struct resident *resident)

@@ -66,6 +66,9 @@ void resident_finish(struct resident *resident);
 /* All values up to this time (wall clock) were handed over, as far as they were recorded at all. */
 uint64_t resident_until(const struct resident *resident);
 
+/* How often the wall clock was set back, so that values have earlier times than others before them. */
+uint64_t resident_set_back(const struct resident *resident);
+
 /* Whether the central monitor evaluates something with values from here. */
 bool resident_feeds(const struct resident *resident);
 

@@ -59,8 +59,9 @@ static void part_hand_over(struct part *part, uint64_t time, struct view_value *
     uint64_t wall = time + (uint64_t)resident->wall;
     bool first = part->first;
 
-    /* the clocks were compared anew in between: what is later stays so */
-    if (time >= part->last_time && wall < part->last_wall)
+    /* the clocks were compared anew in between: what is later stays so, unless the wall clock was set back */
+    if (time >= part->last_time && wall < part->last_wall &&
+        part->last_wall - wall <= MONITOR_CLOCK_STEP)
         wall = part->last_wall;
     part->first = false;
     part->last_time = time;

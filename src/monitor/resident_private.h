@@ -93,8 +93,9 @@ struct resident {
     size_t share_capacity;
     int epoll;
     uint64_t begun, scan, scanned, next;
-    uint64_t until; /* CLOCK_MONOTONIC: up to when collectors have handed over all */
-    int64_t wall;   /* what turns CLOCK_MONOTONIC into the wall clock */
+    uint64_t until;    /* CLOCK_MONOTONIC: up to when collectors have handed over all */
+    int64_t wall;      /* what turns CLOCK_MONOTONIC into the wall clock */
+    uint64_t set_back; /* how often the wall clock was */
     uint64_t filtered, reads, unread;
     struct begun begun_list[BEGUN_MOST]; /* a ring */
     size_t begun_first, begun_count;

@@ -60,7 +60,7 @@ void view_states_free(struct view_states *states)
 json_t *view_text_json(const char *text)
 {
     char safe[2048];
-    json_t *json = json_string(text);
+    json_t *json = wire_text(text);
 
     if (json != NULL)
         return json;
@@ -208,9 +208,10 @@ struct listing {
 
 const char *view_row_state(const struct central_row_state *row, bool on)
 {
-    return !on || row->late || row->changing || row->missing != NULL ? "unknown"
-           : row->active                                             ? "active"
-                                                                     : "inactive";
+    bool unknown =
+        !on || row->late || row->changing || row->several != NULL || row->missing != NULL;
+
+    return unknown ? "unknown" : row->active ? "active" : "inactive";
 }
 
 /* Why it is unknown. */
@@ -222,12 +223,12 @@ static json_t *reason_json(const struct listing *listing, const struct central_r
         return json_string("switched off");
     if (row->late)
         return json_string("a machine is late");
-    if (row->changing)
-        return json_string("its plan changes");
-    if (row->missing == NULL)
+    if (row->several == NULL && row->changing)
+        return json_string("its first values have not come");
+    if (row->several == NULL && row->missing == NULL)
         return NULL;
-    view_entity_text(row->missing, entity);
-    snprintf(text, sizeof(text), "no %s", entity);
+    view_entity_text(row->several != NULL ? row->several : row->missing, entity);
+    snprintf(text, sizeof(text), "%s %s", row->several != NULL ? "several" : "no", entity);
     return view_text_json(text);
 }
 
@@ -263,14 +264,16 @@ static void list_row(void *context, const struct central_row_state *row)
 
 static json_t *notified_json(const struct monitor_notified *notified)
 {
-    return json_pack("{s:I, s:I, s:I, s:I, s:I}", "queued", (json_int_t)notified->queued, "sent",
-                     (json_int_t)notified->sent, "late", (json_int_t)notified->late, "latest",
-                     (json_int_t)notified->latest, "dropped", (json_int_t)notified->dropped);
+    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I}", "queued", (json_int_t)notified->queued,
+                     "sent", (json_int_t)notified->sent, "late", (json_int_t)notified->late,
+                     "latest", (json_int_t)notified->latest, "dropped",
+                     (json_int_t)notified->dropped, "failed", (json_int_t)notified->failed);
 }
 
-/* Whether values that were taken for simultaneous can have been further apart than asked. */
+/* Whether values that were taken for simultaneous can have been further apart than asked. Behind a record that was `lost`, the value
+ * before it counted for longer than it was one. */
 static const char *correct_word(const struct view *view, const struct view_plan *plan,
-                                const struct listing *listing)
+                                const struct listing *listing, bool lost)
 {
     if (!view->has_correct)
         return NULL;
@@ -278,13 +281,15 @@ static const char *correct_word(const struct view *view, const struct view_plan 
         return "impossible";
     if (plan == NULL)
         return NULL;
+    if (lost)
+        return "doubtful";
     /* those of one instance are of one moment, and so are those that are compared in the order of their times */
     return view->entity_count == 1 || listing->in_order || listing->delay <= view->correct
                ? "kept"
                : "doubtful";
 }
 
-static json_t *view_json(const struct view_states *states, size_t number, size_t *left)
+static json_t *view_json(const struct view_states *states, size_t number, bool lost, size_t *left)
 {
     const struct view *view = &states->file->views[number];
     const struct central *central = monitor_central(states->monitor);
@@ -313,7 +318,7 @@ static json_t *view_json(const struct view_states *states, size_t number, size_t
                         json_pack("{s:f, s:f, s:I, s:o}", "changes", measured.changes, "load",
                                   measured.load, "replanned", (json_int_t)measured.replanned, "why",
                                   view_text_json(measured.why)));
-    const char *correct = correct_word(view, plan, &listing);
+    const char *correct = correct_word(view, plan, &listing, lost);
     if (view->has_correct)
         json_object_set_new(json, "correct", json_integer((json_int_t)view->correct));
     if (correct != NULL)
@@ -350,9 +355,10 @@ json_t *view_states_json(const struct view_states *states, uint64_t since)
     json_t *views = json_array();
     size_t left = ROWS_MOST;
 
-    for (size_t i = 0; i < states->file->view_count; i++)
-        json_array_append_new(views, view_json(states, i, &left));
     monitor_count(states->monitor, &counts);
+    bool lost = counts.lost > 0 || central_has_lost(central);
+    for (size_t i = 0; i < states->file->view_count; i++)
+        json_array_append_new(views, view_json(states, i, lost, &left));
     json_t *object = json_pack(
         "{s:I, s:I, s:I, s:I, s:I, s:o, s:o}", "time", (json_int_t)clock_now(CLOCK_REALTIME),
         "begin", (json_int_t)states->begin, "behind", (json_int_t)central_behind(central), "lost",

@@ -30,14 +30,16 @@ void view_states_add(struct view_states *states, const struct view_change *chang
 #define STATES_FIRST UINT64_MAX
 json_t *view_states_json(const struct view_states *states, uint64_t since);
 
-/* "active", "inactive", or "unknown": a machine is late, its plan changes, an instance is not there, or the view is not `on`. */
+/* "active", "inactive", or "unknown": a machine is late, its first values under a new plan have not come, an instance is not there
+ * or could be several, or the view is not `on`. */
 struct central_row_state;
 const char *view_row_state(const struct central_row_state *row, bool on);
 
 /* A value: a number that is whole and at most 2^53 is an integer; what is unknown, or no number, is null. NULL: out of memory. */
 json_t *view_value_json(const struct view_value *value);
 
-/* What programs call themselves, and their texts, need not be UTF-8: then what is not ASCII becomes '?'. NULL: out of memory. */
+/* As wire_text. What programs call themselves, and their texts, need not be UTF-8: then what is not ASCII becomes '?'. NULL: out of
+ * memory. */
 json_t *view_text_json(const char *text);
 
 /* A plan of a view, as `dpm view explain --json` prints it. NULL: out of memory. */

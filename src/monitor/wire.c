@@ -64,6 +64,25 @@ int wire_take_plan(json_t *from, const struct view *view, struct view_plan *ret_
 
 /* ---- values ---- */
 
+/* "...gr\xc3" of "...gr\xc3\xbc": 1 byte less. */
+static size_t whole_size(const char *text)
+{
+    size_t size = strlen(text), begin = size;
+
+    if (size < WIRE_TEXT_MOST)
+        return size;
+    while (size - begin < 3 && ((unsigned char)text[begin - 1] & 0xc0) == 0x80)
+        begin--;
+    unsigned char first = (unsigned char)text[--begin];
+    size_t whole = first < 0xc0 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+    return size - begin < whole ? begin : size;
+}
+
+json_t *wire_text(const char *text)
+{
+    return text == NULL ? NULL : json_stringn(text, whole_size(text));
+}
+
 json_t *wire_values(const struct view_value *values, size_t count)
 {
     json_t *array = json_array();
@@ -73,7 +92,7 @@ json_t *wire_values(const struct view_value *values, size_t count)
         if (values[i].kind == VIEW_IS_NUMBER)
             value = json_real(values[i].number);
         else if (values[i].kind == VIEW_IS_TEXT)
-            value = json_string(values[i].text);
+            value = wire_text(values[i].text);
         json_array_append_new(array, value != NULL ? value : json_null());
     }
     return array;

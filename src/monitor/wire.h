@@ -18,6 +18,11 @@
 json_t *wire_plan(const struct view *view, const struct view_plan *plan);
 json_t *wire_values(const struct view_value *values, size_t count);
 
+/* A text, without a character that was cut at its end since texts have at most WIRE_TEXT_MOST bytes. NULL: it is not UTF-8, or out of
+ * memory. */
+#define WIRE_TEXT_MOST 127
+json_t *wire_text(const char *text);
+
 /* Each returns 0, or -EINVAL if the JSON is not what the function above makes. Texts of values stay those of `from`. */
 int wire_take_plan(json_t *from, const struct view *view, struct view_plan *ret_plan);
 int wire_take_values(json_t *from, size_t count, struct view_value *ret_values);

@@ -14,6 +14,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -183,9 +184,13 @@ static int take_kind(const struct parser *parser, const struct token *token, str
         said->is_number = true;
         return 0;
     }
-    return compares_order(said->relation)
-               ? refuse(parser, token->begin, "a number after this operator")
-               : 0;
+    if (compares_order(said->relation))
+        return refuse(parser, token->begin, "a number after this operator");
+    for (unsigned kind = 0; kind <= PATH_KIND_END; kind++)
+        if (fnmatch(token->text, path_kind_name(kind), 0) == 0)
+            return 0;
+    return refuse(parser, token->begin,
+                  "a kind of path, such as tcp, unix-stream or file, or unix*");
 }
 
 static int take_text(const struct parser *parser, const struct token *token, struct said *said)

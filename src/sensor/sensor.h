@@ -109,9 +109,9 @@ int sensor_probe_new(struct sensor_program *program, const char *expression,
                      struct problem *problem);
 void sensor_probe_free(struct sensor_probe *probe); /* accepts NULL */
 
-/* Reads the value, and the time (CLOCK_MONOTONIC, ns) just after. Never writes to the program, and does not stop it: an
- * expression of several variables may see one before and another after a change. Returns 0, also if the value is
- * SENSOR_UNKNOWN; or as sensor_program_state. */
+/* Reads the value, and when it was read (CLOCK_MONOTONIC, ns): to 25 us, unless the kernel has interrupted five attempts in a row.
+ * Never writes to the program, and does not stop it: an expression of several variables may see one before and another after a
+ * change. Returns 0, also if the value is SENSOR_UNKNOWN; or as sensor_program_state. */
 int sensor_probe_read(struct sensor_probe *probe, struct sensor_value *ret_value,
                       uint64_t *ret_time, struct problem *problem);
 

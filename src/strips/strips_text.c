@@ -195,6 +195,9 @@ static void add_correct(const json_t *view, char text[STRIPS_DETAILS_SIZE])
     add_time(text, STRIPS_DETAILS_SIZE, number_at(view, "correct"));
     if (strcmp(word, "kept") == 0) {
         add(text, STRIPS_DETAILS_SIZE, " kept");
+    } else if (strcmp(word, "doubtful") == 0 &&
+               number_at(view, "delay") <= number_at(view, "correct")) {
+        add(text, STRIPS_DETAILS_SIZE, " perhaps not kept: records were lost");
     } else if (word[0] != '\0') {
         add(text, STRIPS_DETAILS_SIZE,
             strcmp(word, "doubtful") == 0 ? " perhaps not kept: values up to "

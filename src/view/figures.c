@@ -70,12 +70,19 @@ static double rate(const struct view_figures *figures, struct totals *totals, si
     return grown > 0 && figures->seconds > 0 ? grown / figures->seconds : 0;
 }
 
-static int set(struct view_figures *figures, int64_t instance, const char *attribute, double number,
+struct figure {
+    const char *attribute;
+    double number;
+    bool unknown;
+};
+
+static int set(struct view_figures *figures, int64_t instance, const struct figure *figure,
                const struct view_place *place)
 {
-    const struct view_value value = {.kind = VIEW_IS_NUMBER, .number = number};
+    const struct view_value value = {.kind = figure->unknown ? VIEW_UNKNOWN : VIEW_IS_NUMBER,
+                                     .number = figure->number};
 
-    return view_model_set(figures->model, instance, attribute, &value, figures->time, place,
+    return view_model_set(figures->model, instance, figure->attribute, &value, figures->time, place,
                           figures->problem);
 }
 
@@ -88,18 +95,13 @@ static int set_text(struct view_figures *figures, int64_t instance, const char *
                           figures->problem);
 }
 
-struct figure {
-    const char *attribute;
-    double number;
-};
-
 static int set_all(struct view_figures *figures, int64_t instance, const struct figure *list,
                    size_t count, const struct view_place *place)
 {
     int result = 0;
 
     for (size_t i = 0; i < count && result == 0; i++)
-        result = set(figures, instance, list[i].attribute, list[i].number, place);
+        result = set(figures, instance, &list[i], place);
     return result;
 }
 
@@ -170,13 +172,15 @@ static int store_process(struct view_figures *figures, const struct communicatio
     if (result < 0)
         return result;
     totals->ended = process->ended;
+    bool no_cpu = figures->communication->cpu_unknown;
+    bool no_sizes = figures->communication->sizes_unknown;
     const struct figure list[] = {
-        {"Process-Id", process->pid},
-        {"cpu", rate(figures, totals, 0, (double)process->cpu / 1e9)},
-        {"sent", rate(figures, totals, 1, (double)process->sent.bytes)},
-        {"received", rate(figures, totals, 2, (double)process->received.bytes)},
-        {"frequency", rate(figures, totals, 3, (double)process->sent.messages)},
-        {"queue", process->queue.messages},
+        {"Process-Id", process->pid, false},
+        {"cpu", rate(figures, totals, 0, (double)process->cpu / 1e9), no_cpu},
+        {"sent", rate(figures, totals, 1, (double)process->sent.bytes), no_sizes},
+        {"received", rate(figures, totals, 2, (double)process->received.bytes), no_sizes},
+        {"frequency", rate(figures, totals, 3, (double)process->sent.messages), false},
+        {"queue", process->queue.messages, process->queue.unknown},
     };
     result = set_all(figures, instance, list, ARRAY_SIZE(list), &place);
     if (result == 0)
@@ -239,9 +243,10 @@ static int store_pair(struct view_figures *figures, const struct communication_p
     if (result < 0)
         return result;
     const struct figure list[] = {
-        {"frequency", rate(figures, totals, 0, (double)pair->sent.messages)},
-        {"bytes", rate(figures, totals, 1, (double)pair->sent.bytes)},
-        {"queue", queue_between(communication, pair->from.processes[0], pair->to.processes[0])},
+        {"frequency", rate(figures, totals, 0, (double)pair->sent.messages), false},
+        {"bytes", rate(figures, totals, 1, (double)pair->sent.bytes), communication->sizes_unknown},
+        {"queue", queue_between(communication, pair->from.processes[0], pair->to.processes[0]),
+         from->queue.unknown || to->queue.unknown},
     };
     totals->ended = from->ended || to->ended;
     return set_all(figures, instance, list, ARRAY_SIZE(list), &place);
@@ -278,12 +283,17 @@ static int store_machine(struct view_figures *figures, size_t index)
     for (size_t i = 0; i < figures->communication->process_count; i++)
         processes += figures->communication->processes[i].machine == index &&
                      !figures->communication->processes[i].ended;
-    int result = set(figures, instance, "processes", (double)processes, &place);
+    int result =
+        set(figures, instance,
+            &(struct figure){.attribute = "processes", .number = (double)processes}, &place);
     /* from one SUMMARY to another, which is not the interval */
     double elapsed = ((double)load->elapsed - totals->of[3]) / 1e9;
     if (result == 0 && elapsed > 0 && load->cpu_all != NOT_KNOWN && load->cpu_idle != NOT_KNOWN) {
         double used = (double)(load->cpu_all - load->cpu_idle) / 1e9;
-        result = set(figures, instance, "cpu", (used - totals->of[0]) / elapsed, &place);
+        result =
+            set(figures, instance,
+                &(struct figure){.attribute = "cpu", .number = (used - totals->of[0]) / elapsed},
+                &place);
         totals->of[0] = used;
         totals->of[3] = (double)load->elapsed;
     }
@@ -292,7 +302,8 @@ static int store_machine(struct view_figures *figures, size_t index)
     if (result == 0 && load->elapsed > 0 && load->runnable_sum != NOT_KNOWN && count > 0) {
         totals->of[1] += count;
         totals->of[2] += sum;
-        result = set(figures, instance, "job-load", sum / count, &place);
+        result = set(figures, instance,
+                     &(struct figure){.attribute = "job-load", .number = sum / count}, &place);
     }
     return result;
 }
@@ -356,9 +367,10 @@ static int store_subnet(struct view_figures *figures, const char *subnet)
         return -ENOMEM;
     if (totals->traffic < 0)
         return 0; /* stored already */
-    double traffic = rate(figures, totals, 0, totals->traffic);
+    const struct figure traffic = {"traffic", rate(figures, totals, 0, totals->traffic),
+                                   figures->communication->sizes_unknown};
     totals->traffic = -1;
-    return set(figures, totals->instance, "traffic", traffic, NULL);
+    return set(figures, totals->instance, &traffic, NULL);
 }
 
 typedef int for_subnet(struct view_figures *figures, const char *subnet, double bytes);

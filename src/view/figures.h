@@ -9,7 +9,8 @@
  *      machine             job-load (runnable tasks), cpu (CPU seconds per second), processes (metered ones)
  *      subnet              traffic (bytes per second, of metered processes)
  *
- * A process that ends is in its set once more, with the figures of the interval in which it ended.
+ * A process that ends is in its set once more, with the figures of the interval in which it ended. What the traces do not record
+ * is unknown, as in dpm stats: CPU times, sizes of messages, and queues whose receives selection rules may have removed.
  */
 #ifndef DPM_VIEW_FIGURES_H
 #define DPM_VIEW_FIGURES_H

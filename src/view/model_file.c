@@ -4,6 +4,8 @@
 #include "view/model_state.h"
 
 #include <errno.h>
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,16 +71,31 @@ static int authorize(void *context, int action, const char *one, const char *two
 }
 
 #define COLUMNS_MOST 1000
+#define NUMBER_SIZE  32
+
+/* SQLite gives 15 digits of a number, which may be another one: then as many as it takes. */
+static const char *cell_text(sqlite3_stmt *query, int column, char text[NUMBER_SIZE])
+{
+    bool real = sqlite3_column_type(query, column) == SQLITE_FLOAT;
+    double number = real ? sqlite3_column_double(query, column) : 0;
+    const char *given = (const char *)sqlite3_column_text(query, column);
+
+    if (!real || given == NULL || strtod(given, NULL) == number)
+        return given;
+    bool whole = number == rint(number) && fabs(number) <= 0x1p53;
+    snprintf(text, NUMBER_SIZE, whole ? "%.1f" : "%.17g", number);
+    return text;
+}
 
 static int hand_over(sqlite3_stmt *query, bool names, view_row *row, void *context)
 {
+    char numbers[COLUMNS_MOST][NUMBER_SIZE];
     const char *cells[COLUMNS_MOST];
     int count = sqlite3_column_count(query);
 
     count = count < COLUMNS_MOST ? count : COLUMNS_MOST;
     for (int i = 0; i < count; i++)
-        cells[i] =
-            names ? sqlite3_column_name(query, i) : (const char *)sqlite3_column_text(query, i);
+        cells[i] = names ? sqlite3_column_name(query, i) : cell_text(query, i, numbers[i]);
     return row(context, cells, (size_t)count);
 }
 

@@ -114,6 +114,14 @@ for level in $levels; do
         check "... in several threads" stop
         check_equal "... each time" 2000 "$(sed -n 's/.* \([0-9]*\) times at the place.*/\1/p' said)"
         check_equal "... the last value" "$(sed -n 's/^threads //p' log | tail -n 1)" "$(jq -s '[.[].values[0]] | max' seen)"
+
+        sense --count 3 "$sensed" "sensed.c:$(line_of return)" queue_size
+        order "change 100"
+        wait "$sensing"
+        sensing=
+        check_equal "... up to a number of lines" 3 "$(wc -l < seen)"
+        grep 'at the place' said | grep -o '[0-9][0-9]*' > counts
+        check "... the counts add up" awk 'NR == 1 { hits = $1 } NR > 1 { sum += $1 } END { exit hits == 0 || sum != hits }' counts
     fi
 
     runs "$what: a probe" "$dpm" view probe --json "$sensed" queue_size only_here limit 'queues[1].head + current->tail' \

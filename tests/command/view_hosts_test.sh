@@ -123,6 +123,8 @@ wait $monitor
 check_equal "a signal ends it" 0 $?
 check_equal "all notifications were sent in time" '4 4 0 0' \
     "$(jq -r 'select(.end) | .end.notifications[0] | "\(.queued) \(.sent) \(.late) \(.dropped)"' lines)"
+check "what web1 counted before its connection broke is in the sum" \
+    [ "$(jq 'select(.end) | .end.hits' lines)" -ge "$(wc -l < "$shared/web1.log")" ]
 check_not "clocks are asked again, and agree" grep -q 'a clock was set' err
 echo quit >&8
 echo quit >&9

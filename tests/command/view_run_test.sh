@@ -143,6 +143,8 @@ check_not "... others are not concerned" has_line each.json "\"Each\",\"row\":\"
 kill -INT $monitor
 wait $monitor
 check_equal "a signal ends it" 0 $?
+check_equal "a dead receiver is noted" 1 \
+    "$(grep -c "^dpm: note: 127.0.0.1 port $(cat port): Connection refused; trying again" err)"
 check_equal "a dead receiver is counted, and blocks nothing" '0 1' \
     "$(jq -r 'select(.end) | .end.notifications[0] | "\(.sent) \(.dropped)"' each.json)"
 

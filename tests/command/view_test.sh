@@ -47,6 +47,14 @@ check "... inactive" grep -q 'Senders\[client 200\]  inactive$' out
 "$dpm" view --every 5ms watch all.view alpha > again 2> err
 check "... always the same" cmp out again
 
+# ticks SHARE: how many times the lines have, with intervals of this share of the trace.
+ticks() {
+    "$dpm" view --json --every "$(awk -v share="$1" '{ printf "%.9fs", $1 * share / 1e9 }' duration)" watch all.view alpha 2> err |
+        jq .since_begin | sort -u | wc -l
+}
+check_equal "a last interval of less than half ..." 1 "$(ticks 0.7)"
+check_equal "... is left out, a longer one is not" 2 "$(ticks 0.6)"
+
 # ---- while a command runs; with ptrace, which needs no privilege ----
 
 echo 'VIEW DEF Sends (f: process[*].frequency) ACTIVE WHEN process[*].frequency > 0; END VIEW DEF' > sends.view

@@ -34,7 +34,7 @@ struct world {
         double one, two;
         uint64_t time;
     } told[TOLD];
-    size_t told_count, notified, notes;
+    size_t told_count, notified, notes, reads;
     char note[256];
 };
 
@@ -43,6 +43,7 @@ static int do_step(void *self, const struct row_step *step, struct problem *prob
     struct world *world = self;
 
     (void)problem;
+    world->reads += step->kind == STEP_READ;
     if (step->kind == STEP_OPEN)
         world->row = step->row;
     if (step->kind == STEP_BIND)
@@ -389,6 +390,33 @@ static void who_has_dropped_values_is_unknown_until_it_has_said_all(void **state
     assert_string_equal(world->note,
                         "db1: its values arrive in time again; 12345 values were dropped");
     assert_int_equal(2, world->notes);
+    central_dropped(world->central, 1, 1);
+    said_all(world, 1, 2);
+    assert_string_equal(world->note, "db1: its values arrive in time again; 1 value was dropped");
+    free_world(world);
+}
+
+/* What web1 said meanwhile is an hour ahead. */
+static void values_count_again_once_a_clock_that_was_set_is_known(void **state)
+{
+    struct world *world = new_world();
+
+    (void)state;
+    said_all(world, 0, 0);
+    said_all(world, 1, 0);
+    say_length(world, 0, 3600 * SECOND, 3);
+    central_clock_set(world->central, 0);
+    assert_int_equal(1, world->told_count);
+    assert_int_equal(VIEW_UNCLEAR, world->told[0].kind);
+    say_length(world, 0, 10, 30);
+    say_length(world, 1, 20, 31);
+    for (uint32_t i = 0; i < 2; i++)
+        central_answer(world->central, world->row, i, world->begin + 30, NULL, 0);
+    for (int i = 0; i < 2; i++)
+        said_all(world, i, SECOND);
+    assert_int_equal(2, world->told_count);
+    assert_int_equal(VIEW_APPEARED, world->told[1].kind);
+    assert_int_equal(1, world->notified);
     free_world(world);
 }
 
@@ -428,6 +456,88 @@ static void a_view_has_a_plan_while_an_instance_lives(void **state)
     free_world(world);
 }
 
+/* Of the only instance, as its resident monitor reports it, wherever the plan has the predicate evaluated. */
+static void say_only(struct world *world, double length)
+{
+    const struct view_value value = {.kind = VIEW_IS_NUMBER, .number = length};
+    uint64_t now = clock_now(CLOCK_REALTIME);
+
+    central_record(world->central, world->row, 0, now, 0, &value, 1);
+    central_result(world->central, world->row, length > 24, now, &value, length > 24 ? 1 : 0);
+}
+
+static void check_several(void *context, const struct central_row_state *state)
+{
+    assert_int_equal(*(const bool *)context, state->several != NULL);
+    assert_false(state->late);
+}
+
+static void check_kind(const struct world *world, size_t count, enum view_change_kind kind)
+{
+    const bool several = kind == VIEW_UNCLEAR;
+
+    assert_int_equal(count, world->told_count);
+    assert_int_equal(kind, world->told[count - 1].kind);
+    central_each_row(world->central, 0, check_several, (void *)(uintptr_t)&several);
+}
+
+/* A server forks a child of the same name: for a moment nothing says which one is meant. */
+static void a_child_of_the_same_name_does_not_notify_again(void **state)
+{
+    struct world *world =
+        new_world_of(DEFINITION "VIEW DEF Only (one: Q.len)\n ACTIVE WHEN Q.len > 24;\n"
+                                " NOTIFY COMMAND \"true\" WITHIN 2 S;\nEND VIEW DEF\n");
+
+    (void)state;
+    central_appeared(world->central, 0, "Q", 6, "q");
+    say_only(world, 30);
+    check_kind(world, 1, VIEW_APPEARED);
+    central_appeared(world->central, 0, "Q", 7, "q");
+    check_kind(world, 2, VIEW_UNCLEAR);
+    assert_int_equal(0, world->bound);
+    say_only(world, 0);
+    central_ended(world->central, 0, "Q", 7);
+    assert_int_equal(6, world->bound);
+    assert_int_equal(2, world->told_count); /* its values are on their way */
+    const struct view_value unknown = {.kind = VIEW_UNKNOWN};
+    const struct view_value known = {.kind = VIEW_IS_NUMBER, .number = 31};
+    central_answer(world->central, world->row, 0, clock_now(CLOCK_REALTIME), &unknown, 1);
+    assert_int_equal(2, world->told_count);
+    assert_int_equal(1, world->reads);
+    central_review(world->central, clock_now(CLOCK_MONOTONIC));
+    assert_int_equal(2, world->reads); /* it is asked again */
+    say_only(world, 31);
+    central_answer(world->central, world->row, 0, clock_now(CLOCK_REALTIME), &known, 1);
+    check_kind(world, 3, VIEW_APPEARED);
+    assert_int_equal(1, world->notified);
+
+    central_appeared(world->central, 0, "Q", 8, "q"); /* this one stays */
+    check_kind(world, 4, VIEW_UNCLEAR);
+    say_only(world, 0);
+    central_ended(world->central, 0, "Q", 6);
+    assert_int_equal(8, world->bound);
+    say_only(world, 32);
+    central_answer(world->central, world->row, 0, clock_now(CLOCK_REALTIME), NULL, 0);
+    check_kind(world, 5, VIEW_APPEARED);
+    assert_int_equal(2, world->notified);
+    free_world(world);
+}
+
+/* The other condition is enough. */
+static void several_of_an_entity_that_is_not_needed_leave_a_row_known(void **state)
+{
+    struct world *world =
+        new_world_of(DEFINITION "VIEW DEF Either (one: Q[\"a\"].len)\n ACTIVE WHEN Q[\"a\"].len "
+                                "> 24 OR Q[\"b\"].len > 24;\nEND VIEW DEF\n");
+
+    (void)state;
+    central_appeared(world->central, 0, "Q", 6, "a");
+    central_appeared(world->central, 0, "Q", 7, "b");
+    central_appeared(world->central, 0, "Q", 8, "b");
+    assert_int_equal(0, world->told_count);
+    free_world(world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -440,8 +550,11 @@ int main(void)
         cmocka_unit_test(what_a_row_became_while_unknown_has_the_time_of_its_values),
         cmocka_unit_test(a_row_is_unknown_until_who_was_late_has_caught_up),
         cmocka_unit_test(who_has_dropped_values_is_unknown_until_it_has_said_all),
+        cmocka_unit_test(values_count_again_once_a_clock_that_was_set_is_known),
         cmocka_unit_test(a_long_name_is_that_of_a_process_whose_name_was_cut),
         cmocka_unit_test(a_view_has_a_plan_while_an_instance_lives),
+        cmocka_unit_test(a_child_of_the_same_name_does_not_notify_again),
+        cmocka_unit_test(several_of_an_entity_that_is_not_needed_leave_a_row_known),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

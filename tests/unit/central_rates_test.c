@@ -286,13 +286,28 @@ static void what_is_wrong_is_ignored(void **state)
     free_world(world);
 }
 
+static void what_a_machine_has_lost_is_known(void **state)
+{
+    struct world *world = new_world("200 MS", "");
+    const struct row_rate rate = {.changes = 100, .records = 90, .handed = 90, .lost = 10};
+
+    (void)state;
+    pass_second(world, 100, UINT32_MAX);
+    assert_false(central_has_lost(world->central));
+    central_rate(world->central, world->row, 1, &rate);
+    pass_second(world, 100, UINT32_MAX); /* later ones may lose nothing */
+    assert_true(central_has_lost(world->central));
+    free_world(world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_plan_that_does_not_hold_is_changed),
         cmocka_unit_test(what_no_plan_carries_is_said_once),
         cmocka_unit_test(what_a_way_can_carry_is_that_of_its_distance),
-        cmocka_unit_test(what_is_wrong_is_ignored)};
+        cmocka_unit_test(what_is_wrong_is_ignored),
+        cmocka_unit_test(what_a_machine_has_lost_is_known)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -136,8 +136,24 @@ static void a_silent_receiver_loses_the_oldest(void **state)
     close(listener);
 }
 
+struct noted {
+    size_t count;
+    char line[200];
+};
+
+static void take_note(void *context, const char *line)
+{
+    struct noted *noted = context;
+
+    noted->count++;
+    snprintf(noted->line, sizeof(noted->line), "%s", line);
+}
+
 static void a_dead_receiver_is_counted(void **state)
 {
+    struct monitor_notified of = {0};
+    struct noted noted = {0};
+    char expected[200];
     struct notifier *notifier;
     uint16_t port;
     uint64_t now = clock_now(CLOCK_MONOTONIC);
@@ -147,12 +163,18 @@ static void a_dead_receiver_is_counted(void **state)
     (void)state;
     close(listener); /* nobody has the port now */
     assert_int_equal(0, notifier_new(&notifier, NULL));
+    notifier_listen(notifier, take_note, &noted);
     assert_int_equal(0, notifier_receiver(notifier, &view, NULL));
-    notifier_notify(notifier, 0, "one", now, now + SECOND, NULL);
-    notifier_finish(notifier, SECOND / 2);
+    notifier_notify(notifier, 0, "one", now, now + SECOND, &of);
+    notifier_finish(notifier, 3 * SECOND / 2); /* it is tried twice */
     assert_int_equal(0, counts_of(notifier).sent);
     assert_int_equal(1, counts_of(notifier).dropped);
-    assert_true(counts_of(notifier).failed > 0);
+    assert_true(counts_of(notifier).failed > 1);
+    assert_int_equal(counts_of(notifier).failed, of.failed);
+    assert_int_equal(1, noted.count);
+    snprintf(expected, sizeof(expected), "me@127.0.0.1 port %u: Connection refused; trying again",
+             port);
+    assert_string_equal(expected, noted.line);
     notifier_free(notifier);
 }
 
@@ -208,6 +230,23 @@ static void a_command_gets_each_line(void **state)
     rmdir(folder);
 }
 
+/* To start one takes a while. */
+static void a_command_is_sent_once_it_runs(void **state)
+{
+    const struct view view = {.name = "V", .notifies = true, .command = "true"};
+    struct notifier *notifier;
+    uint64_t now = clock_now(CLOCK_MONOTONIC);
+
+    (void)state;
+    assert_int_equal(0, notifier_new(&notifier, NULL));
+    assert_int_equal(0, notifier_receiver(notifier, &view, NULL));
+    notifier_notify(notifier, 0, "one", now, now, NULL);
+    notifier_work(notifier, now);
+    assert_int_equal(1, counts_of(notifier).sent);
+    assert_int_equal(1, counts_of(notifier).late);
+    notifier_free(notifier);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -216,6 +255,7 @@ int main(void)
         cmocka_unit_test(a_dead_receiver_is_counted),
         cmocka_unit_test(a_late_line_is_counted),
         cmocka_unit_test(a_command_gets_each_line),
+        cmocka_unit_test(a_command_is_sent_once_it_runs),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,12 +9,26 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 #define SECOND 1000000000ull
+
+/* The wall clock was set back by so many seconds. */
+static time_t set_back;
+
+int clock_gettime(clockid_t clock, struct timespec *ret_time)
+{
+    int result = (int)syscall(SYS_clock_gettime, clock, ret_time);
+
+    if (clock == CLOCK_REALTIME)
+        ret_time->tv_sec -= set_back;
+    return result;
+}
 
 static const char text[] = "ATTRIBUTE DEFINITION FOR OBJECT brief\n len: length;\n"
                            " AT \"changed\";\nEND ATTRIBUTE DEF\n"
@@ -32,6 +46,7 @@ struct world {
     collect_values *values;
     void *values_context;
     size_t records;
+    uint64_t recorded; /* time of the latest */
     char note[256];
 };
 
@@ -158,10 +173,10 @@ static void on_record(void *context, uint32_t row, uint32_t entity, uint64_t tim
 {
     (void)row;
     (void)entity;
-    (void)time;
     (void)probe;
     (void)values;
     ((struct world *)context)->records++;
+    ((struct world *)context)->recorded = time;
 }
 
 static int begin(void **state)
@@ -315,6 +330,30 @@ static void what_a_sensor_cannot_filter_is_filtered_here(void **state)
     assert_int_equal(3, world->records);
 }
 
+/* By an hour. */
+static void a_clock_that_is_set_back_does_not_stop_times(void **state)
+{
+    struct world *world = *state;
+    const struct view_plan plan = {.top = VIEW_IN_CENTRAL,
+                                   .parts = {{VIEW_TRACED, VIEW_IN_CENTRAL, 0}}};
+    const struct row_step steps[] = {{.kind = STEP_OPEN, .plan = &plan},
+                                     {.kind = STEP_BIND, .pid = getpid()}};
+
+    for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++)
+        assert_int_equal(0, resident_step(world->resident, &steps[i], NULL));
+    give_length(world, 1);
+    uint64_t before = world->recorded;
+    set_back = 3600;
+    usleep(20000);
+    assert_int_equal(0, resident_work(world->resident, NULL));
+    assert_int_equal(1, resident_set_back(world->resident));
+    assert_non_null(strstr(world->note, "the wall clock was set back by 3600.0"));
+    give_length(world, 2);
+    set_back = 0;
+    assert_int_equal(2, world->records);
+    assert_true(world->recorded < before - 3500 * SECOND);
+}
+
 static void a_place_that_does_not_exist_is_noted_at_once(void **state)
 {
     struct world *world = *state;
@@ -331,6 +370,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_waits_for_its_process_is_not_handed_over, begin, end),
         cmocka_unit_test_setup_teardown(what_is_read_was_seen, begin, end),
         cmocka_unit_test_setup_teardown(what_a_sensor_cannot_filter_is_filtered_here, begin, end),
+        cmocka_unit_test_setup_teardown(a_clock_that_is_set_back_does_not_stop_times, begin, end),
         cmocka_unit_test_setup_teardown(a_place_that_does_not_exist_is_noted_at_once, begin, end),
     };
 

@@ -84,6 +84,8 @@ static void errors_say_where_and_what(void **state)
         {"bytes=pid;", "r:1:7: 'pid': expected a number, or a field with one number of the same"},
         {"command=\"a\nb\";",
          "r:1:11: '?': expected '\"', which ends the text that begins in line 1"},
+        {"kind=tpc;", "r:1:6: 'tpc': expected a kind of path, such as tcp, unix-stream or file"},
+        {"kind!=\"uni?\";", "r:1:7: '\"': expected a kind of path"},
         {"type!send;", "r:1:5: '!': expected '!='"},
         {"type=send; ;", "r:1:12: ';': expected the name of a field"},
     };
@@ -97,6 +99,19 @@ static void errors_say_where_and_what(void **state)
         if (strncmp(problem.text, wrong[i].problem, strlen(wrong[i].problem)) != 0)
             fail_msg("'%s': '%s' is not '%s'", wrong[i].text, problem.text, wrong[i].problem);
     }
+}
+
+static void kinds_are_names_or_patterns(void **state)
+{
+    static const char *const right[] = {"kind=tcp;",    "kind=\"unix-stream\";",
+                                        "kind!=unix*;", "kind=?dp;",
+                                        "kind=[tu]*;",  "kind=*;",
+                                        "kind=7;",      "kind>=2;",
+                                        "kind=unknown;"};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(right); i++)
+        rules_free(parse(right[i]));
 }
 
 static void there_are_limits(void **state)
@@ -246,6 +261,7 @@ int main(void)
         cmocka_unit_test(papers_are_accepted),
         cmocka_unit_test(type_names_are_synonyms),
         cmocka_unit_test(errors_say_where_and_what),
+        cmocka_unit_test(kinds_are_names_or_patterns),
         cmocka_unit_test(there_are_limits),
         cmocka_unit_test(fields_have_one_place),
         cmocka_unit_test(verdict_is_that_of_a_naive_evaluator),

@@ -109,6 +109,10 @@ static void test_a_strip(void **state)
     strips_details(strips, 0, details);
     assert_string_equal(
         "Long:  CORRECT 25.0 ms kept  WITHIN 875 ms: 1 late by up to 12.0 ms, 1 dropped", details);
+    take(strips, 7, view("Long", ACTIVE, ",\"correct\":25000000,\"correct_is\":\"doubtful\""), "",
+         none_left);
+    strips_details(strips, 0, details);
+    assert_string_equal("Long:  CORRECT 25.0 ms perhaps not kept: records were lost", details);
     take(strips, 8, view("Long", ACTIVE, MEASURED("3.7", "0")), "", none_left);
     strips_details(strips, 0, details);
     assert_string_equal("Long:  cannot be kept: Q[1] changes 4400 times/s", details);

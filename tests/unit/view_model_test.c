@@ -161,6 +161,23 @@ static void queries(void **state)
     view_model_free(model);
 }
 
+static void numbers_have_all_their_digits(void **state)
+{
+    struct view_model *model = new_model();
+    int64_t instance = view_model_instance(model, "Q", 1, "q", &web, NULL);
+
+    (void)state;
+    set(model, instance, "id", 4503599627370497); /* 2^52 + 1 */
+    set(model, instance, "least", -9007199254740991);
+    set(model, instance, "sum", 0.1 + 0.2);
+    set(model, instance, "half", 0.5);
+    set(model, instance, "three", 3);
+    assert_string_equal("id|least|sum|half|three|\n4503599627370497.0|-9007199254740991.0|"
+                        "0.30000000000000004|0.5|3.0|\n",
+                        query(model, "SELECT id, least, sum, half, three FROM Q"));
+    view_model_free(model);
+}
+
 /* A name of a type that is one of the database's own tables does no harm. */
 static void odd_names(void **state)
 {
@@ -313,15 +330,62 @@ static void figures_of_intervals(void **state)
     view_model_free(model);
 }
 
+/* A meter without CPU times and sizes, with rules. */
+static void what_traces_do_not_record_is_unknown(void **state)
+{
+    struct view_model *model = new_model();
+    struct view_figures *figures = view_figures_new(model);
+    struct communication_machine machine = {.name = "vm"};
+    struct communication_process processes[2] = {
+        {.pid = 10, .stream = 1, .name = "client", .sent = {100, 0}},
+        {.pid = 11, .stream = 2, .name = "server", .queue = {.messages = 7, .unknown = true}},
+    };
+    uint32_t ends[] = {0, 1};
+    struct communication_pair pair = {
+        .from = {&ends[0], 1, NULL}, .to = {&ends[1], 1, NULL}, .sent = {100, 0}};
+    struct communication_path path = {.local = "10.1.2.3:4444",
+                                      .remote = "10.1.9.1:80",
+                                      .ends = {{&ends[0], 1, NULL}, {&ends[1], 1, NULL}},
+                                      .queue = {.messages = 7},
+                                      .sent = {100, 0}};
+    struct communication communication = {.processes = processes,
+                                          .process_count = 2,
+                                          .pairs = &pair,
+                                          .pair_count = 1,
+                                          .paths = &path,
+                                          .path_count = 1,
+                                          .machines = &machine,
+                                          .machine_count = 1,
+                                          .sizes_unknown = true,
+                                          .cpu_unknown = true};
+
+    (void)state;
+    assert_int_equal(0, view_figures_store(figures, &communication, 1000, 2000000000, NULL));
+    assert_string_equal("n|\n2|\n",
+                        query(model, "SELECT count(*) AS n FROM process WHERE cpu IS NULL AND "
+                                     "sent IS NULL AND received IS NULL"));
+    assert_string_equal("name|\nserver|\n",
+                        query(model, "SELECT name FROM process WHERE queue IS NULL"));
+    assert_string_equal("n|\n1|\n",
+                        query(model, "SELECT count(*) AS n FROM \"Communicates-With\" WHERE "
+                                     "frequency = 50 AND bytes IS NULL AND queue IS NULL"));
+    assert_string_equal("n|\n2|\n",
+                        query(model, "SELECT count(*) AS n FROM subnet WHERE traffic IS NULL"));
+    view_figures_free(figures);
+    view_model_free(model);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(instances_and_values),
         cmocka_unit_test(ended_instances_can_be_forgotten),
         cmocka_unit_test(queries),
+        cmocka_unit_test(numbers_have_all_their_digits),
         cmocka_unit_test(odd_names),
         cmocka_unit_test(views_over_changing_values),
         cmocka_unit_test(figures_of_intervals),
+        cmocka_unit_test(what_traces_do_not_record_is_unknown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

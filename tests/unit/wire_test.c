@@ -190,6 +190,27 @@ static void other_texts_are_unknown(void **state)
     json_decref(json);
 }
 
+/* Sensors read 127 bytes, which may end within a character. */
+static void a_text_that_was_cut_has_whole_characters(void **state)
+{
+    static const char *const characters[] = {"\xc3\xbc", "\xe2\x82\xac", "\xf0\x9f\x98\x80"};
+    char cut[WIRE_TEXT_MOST + 1], expected[WIRE_TEXT_MOST + 1];
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(characters); i++)
+        for (size_t had = 0; had <= strlen(characters[i]); had++) {
+            const size_t before = WIRE_TEXT_MOST - had;
+            memset(cut, 'x', sizeof(cut));
+            memcpy(cut + before, characters[i], had);
+            cut[WIRE_TEXT_MOST] = '\0';
+            snprintf(expected, sizeof(expected), "%.*s",
+                     (int)(had == strlen(characters[i]) ? WIRE_TEXT_MOST : before), cut);
+            json_t *json = wire_text(cut);
+            assert_string_equal(expected, json_string_value(json));
+            json_decref(json);
+        }
+}
+
 /* The members that steps of this kind have. */
 static struct row_step random_step(uint64_t *random, enum row_step_kind kind,
                                    const struct view_plan *plan)
@@ -371,6 +392,7 @@ int main(void)
         cmocka_unit_test(plans_survive),
         cmocka_unit_test(damaged_plans_are_refused),
         cmocka_unit_test(values_survive),
+        cmocka_unit_test(a_text_that_was_cut_has_whole_characters),
         cmocka_unit_test(other_texts_are_unknown),
         cmocka_unit_test(rates_survive),
         cmocka_unit_test(numbers_have_bounds),

@@ -16,7 +16,7 @@ struct watching {
     struct view_display *display;
     struct traces traces;
     struct statistics *statistics;
-    bool begun;
+    bool begun, ticked;
     uint64_t last; /* wall clock, ns, of the latest event */
 };
 
@@ -32,7 +32,18 @@ static int tick(struct watching *watching, uint64_t time, struct problem *proble
         return problem_set(problem, result, "out of memory");
     result = view_display_tick(watching->display, communication, time, problem);
     communication_free(communication);
+    watching->ticked = true;
     return result;
+}
+
+/* Figures per second of the rest of an interval, which may be 2 ms, do not compare with those of whole ones. */
+static int tick_last(struct watching *watching, struct problem *problem)
+{
+    uint64_t rest = watching->last - view_display_time(watching->display);
+
+    return watching->ticked && rest < watching->options->every / 2
+               ? 0
+               : tick(watching, watching->last, problem);
 }
 
 /* What came before the event's interval ends with its interval; intervals without events are one. */
@@ -86,7 +97,7 @@ static int read_traces(struct watching *watching, const char *const *names, size
         return problem_set(problem, result, "out of memory");
     result = analyses_read_all(watching->traces.history, &analysis, 1, problem);
     if (result == 0 && watching->begun)
-        result = tick(watching, watching->last, problem);
+        result = tick_last(watching, problem);
     if (result == 0 && watching->options->save != NULL)
         result = view_model_save(view_display_model(watching->display), watching->options->save,
                                  problem);

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 
 #define CLOCK_ASKS  5           /* at the beginning: the quickest answer says most about a clock */
 #define CLOCK_EVERY 1000000000u /* ns between two questions later */
@@ -30,10 +31,15 @@ static void took_time(void *context, struct remote_host *remote, const struct re
     answer.ahead = json_integer_value(json_object_get(reply->result, "time")) -
                    (json_int_t)(wall - answer.bound);
     answer.bound += drift(elapsed) + 1; /* during the question, too */
-    if (asked_clock_take(&host->clock, &answer) == ASKED_JUMP)
-        command_say("note: %s: a clock was set: it is %.3f ms %s now, to %.3f ms", remote->name,
-                    fabs((double)answer.ahead) / 1e6, answer.ahead < 0 ? "behind" : "ahead",
-                    (double)answer.bound / 1e6);
+    int64_t before = host->clock.ahead;
+    if (asked_clock_take(&host->clock, &answer) != ASKED_JUMP)
+        return;
+    command_say("note: %s: a clock was set: it is %.3f ms %s now, to %.3f ms", remote->name,
+                fabs((double)answer.ahead) / 1e6, answer.ahead < 0 ? "behind" : "ahead",
+                (double)answer.bound / 1e6);
+    if (llabs(answer.ahead - before) > MONITOR_CLOCK_STEP && host->hosts->central != NULL &&
+        host->begun && !host->lost)
+        central_clock_set(host->hosts->central, host->link);
 }
 
 static void ask(struct view_host *host)

@@ -397,7 +397,7 @@ static void add_counts(struct monitor_counts *counts, json_t *result)
 static void took_end(void *context, struct remote_host *remote, const struct conduct_answer *answer)
 {
     if (answer->error < 0)
-        command_say("%s: %s", remote->name, answer->why);
+        command_say("%s: %s: what it has counted is missing", remote->name, answer->why);
     else
         add_counts(context, answer->result);
 }
@@ -408,10 +408,21 @@ static bool is_ready(void *context, struct remote_host *remote)
     return remote->state == REMOTE_READY;
 }
 
+/* Those that are not asked. */
+static void note_not_there(const struct view_hosts *hosts)
+{
+    for (size_t i = 0; i < hosts->count; i++)
+        if (!is_ready(NULL, hosts->list[i].remote))
+            command_say("%s: it is not there: what it has counted is missing",
+                        hosts->list[i].remote->name);
+}
+
 void view_hosts_end(struct view_hosts *hosts, struct monitor_counts *counts)
 {
     if (hosts == NULL)
         return;
+    if (counts != NULL)
+        note_not_there(hosts);
     for (size_t i = 0; i < hosts->count; i++)
         hosts->list[i].ended = true;
     hosts->goes_on = false;

@@ -2,6 +2,7 @@
 /* view_probe.c: `dpm view probe`: values of a running process, on demand. See dpm-view(1). */
 #include "command/views/view_probe.h"
 
+#include "monitor/states.h"
 #include "sensor/sensor.h"
 
 #include <errno.h>
@@ -48,20 +49,13 @@ void view_print_json_value(const struct sensor_value *value)
     }
 }
 
-/* What is no UTF-8 becomes '?'. */
 void view_print_json_text(const char *text)
 {
-    putchar('"');
-    for (; *text != '\0'; text++) {
-        unsigned char c = (unsigned char)*text;
-        if (c == '"' || c == '\\')
-            printf("\\%c", c);
-        else if (c < ' ')
-            printf("\\u%04x", c);
-        else
-            putchar(c < 127 ? c : '?');
-    }
-    putchar('"');
+    json_t *json = view_text_json(text);
+
+    if (json == NULL || json_dumpf(json, stdout, JSON_ENCODE_ANY) < 0)
+        printf("null");
+    json_decref(json);
 }
 
 struct probing {

@@ -30,7 +30,7 @@ int view_process(const char *text, pid_t *ret_pid);
 struct sensor_value;
 void view_print_json_value(const struct sensor_value *value);
 
-/* Prints a text in quotes, as JSON has it. */
+/* Prints a text in quotes, as JSON has it and view_text_json makes it. */
 void view_print_json_text(const char *text);
 
 #endif

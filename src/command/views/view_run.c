@@ -419,8 +419,11 @@ static int carry_out(struct view_run *run, const char *file, char *const *comman
         return result;
     monitor_finish(run->monitor,
                    FINISH_MOST); /* before: a host that is lost may not answer for long */
+    bool with_hosts = run->hosts != NULL;
     view_hosts_end(run->hosts, &run->of_hosts);
     run->hosts = NULL;
+    if (with_hosts) /* what they had still to say has notified, too */
+        monitor_finish(run->monitor, FINISH_MOST);
     result = report(run, problem);
     if (run->options->save != NULL)
         signal(SIGPIPE, before);

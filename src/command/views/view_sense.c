@@ -14,6 +14,9 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+/* Records that are printed before signals are looked at: a hot place fills the ring as fast as it is read. */
+#define AT_ONCE 1000u
+
 struct sensing {
     struct sensor_program *program;
     struct sensors *sensors;
@@ -26,6 +29,8 @@ struct sensing {
     int signals;
     int under; /* pidfd of --under; -1: none */
     uint64_t begun, printed;
+    bool more;     /* there may be records in the ring */
+    uint64_t last; /* how many records there were when the end came; 0: it has not */
 };
 
 /* ---- --when ---- */
@@ -106,10 +111,12 @@ static int print_records(struct sensing *sensing, struct problem *problem)
 {
     uint64_t most = sensing->options->count;
     struct sensor_record record;
-    int result;
+    int result = 1;
 
-    while ((most == 0 || sensing->printed < most) &&
-           (result = sensors_next(sensing->sensors, &record)) != 0) {
+    for (unsigned i = 0; i < AT_ONCE && (most == 0 || sensing->printed < most); i++) {
+        result = sensors_next(sensing->sensors, &record);
+        if (result == 0)
+            break;
         if (result < 0)
             return problem_set(problem, result, "cannot read the ring: %s", strerror(-result));
         if (record.command == SENSOR_ENDED)
@@ -120,8 +127,21 @@ static int print_records(struct sensing *sensing, struct problem *problem)
         print_record(sensing, &record);
         sensing->printed++;
     }
+    sensing->more = result != 0;
     result = command_flush_output(problem);
     return result < 0 ? result : most > 0 && sensing->printed == most;
+}
+
+/* After a signal, or the end of --under: what was recorded up to then is printed, what others go on to record is not. */
+static bool is_over(struct sensing *sensing)
+{
+    struct sensor_counts counts;
+
+    if (sensing->last == 0) {
+        sensor_counts_read(sensing->sensor, &counts);
+        sensing->last = counts.passed;
+    }
+    return !sensing->more || sensing->printed >= sensing->last;
 }
 
 static int print_until_end(struct sensing *sensing, struct problem *problem)
@@ -133,10 +153,10 @@ static int print_until_end(struct sensing *sensing, struct problem *problem)
                                  {.fd = sensing->signals, .events = POLLIN},
                                  {.fd = sensing->under, .events = POLLIN}};
         /* now and then: whether the process executes another program */
-        if (poll(ready, 3, 500) < 0 && errno != EINTR)
+        if (poll(ready, 3, sensing->more ? 0 : 500) < 0 && errno != EINTR)
             return problem_set(problem, -errno, "poll: %s", strerror(errno));
         result = print_records(sensing, problem);
-        if (result == 0 && (ready[1].revents != 0 || ready[2].revents != 0))
+        if (result == 0 && (ready[1].revents != 0 || ready[2].revents != 0) && is_over(sensing))
             result = 1;
     }
     return result < 0 ? result : 0;
@@ -146,18 +166,22 @@ static int print_until_end(struct sensing *sensing, struct problem *problem)
 static void note_counts(const struct sensing *sensing)
 {
     struct sensor_counts counts;
+    uint64_t not_followed = sensors_not_followed(sensing->sensors);
+    char not_read[40] = "";
 
     sensor_counts_read(sensing->sensor, &counts);
+    if (counts.passed > sensing->printed) /* they are still in the ring */
+        snprintf(not_read, sizeof(not_read), ", %" PRIu64 " not read",
+                 counts.passed - sensing->printed);
     command_say("%" PRIu64 " time%s at the place: %" PRIu64 " printed, %" PRIu64
-                " refused by --when, %" PRIu64 " unchanged, %" PRIu64 " lost",
+                " refused by --when, %" PRIu64 " unchanged, %" PRIu64 " lost%s",
                 counts.hits, counts.hits == 1 ? "" : "s", sensing->printed, counts.refused,
-                counts.unchanged, counts.lost);
+                counts.unchanged, counts.lost, not_read);
     if (counts.foreign > 0 && sensor_program_pid(sensing->program) == 0)
         command_say("%" PRIu64 " time%s in processes that do not count: they execute another "
                     "program%s",
                     counts.foreign, counts.foreign == 1 ? "" : "s",
                     sensing->under < 0 ? "" : ", or do not descend from --under");
-    uint64_t not_followed = sensors_not_followed(sensing->sensors);
     if (not_followed > 0)
         command_say("%" PRIu64 " process%s could not be followed: there were too many",
                     not_followed, not_followed == 1 ? "" : "es");

@@ -255,7 +255,7 @@ function correctText({correct_is: is, correct, delay, plan}) {
         return delay <= correct ? `kept: values were at most ${duration(delay)} old when they were evaluated`
             : `kept: only values of the same moment were compared, at most ${duration(delay)} after it`;
     if (is === "doubtful")
-        return `perhaps not kept: a value was ${duration(delay)} old when it was evaluated`;
+        return delay <= correct ? "perhaps not kept: records were lost" : `perhaps not kept: a value was ${duration(delay)} old when it was evaluated`;
     return is === "impossible" ? `no plan keeps it: values can be ${duration(plan.window)} apart` : "not known yet";
 }
 
