@@ -287,6 +287,8 @@ bool steer_model(const struct steer_policy *policy, const struct steer_machine *
     case STEER_SHARES:
         any = model_shares(policy, act, window, &candidate);
         break;
+    default:
+        break;
     }
     if (!any || memcmp(&candidate.to, now, sizeof(candidate.to)) == 0)
         return false;
