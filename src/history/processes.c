@@ -333,13 +333,13 @@ static struct ended *find_ended(struct ends *ends, const struct beginning *termi
     return NULL;
 }
 
-/* The child whose last thread woke this process from a wait for children: the kernel says so, however long that child
- * took to die. NULL: it is none of the latest ones. */
+/* The child whose last thread woke this process from a wait for children, or for the signal that a child has ended: the
+ * kernel says so, however long that child took to die. NULL: it is none of the latest ones. */
 static struct ended *child_that_woke(const struct history *history, const struct process *process,
                                      const struct record *record,
                                      const struct beginning *termination)
 {
-    if (termination == NULL || process == NULL || awaited_by(record) != AWAITS_CHILD)
+    if (termination == NULL || process == NULL || awaited_by(record) == AWAITS_OTHER)
         return NULL;
     struct ended *child = find_ended(process->ended, termination);
     return child != NULL ? child

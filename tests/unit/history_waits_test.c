@@ -101,6 +101,17 @@ static const char *const cases[] = {
     "@5..5s+10   s1#3 BLOCK wait4    <- s2#1 termination, s2#1 wakeup\n"
     "@5s+20..5s+30 s1#4 BLOCK wait4\n",
 
+    "a child signals its parent: the one that woke it has sent that, though another ended later\n"
+    "STREAM s1\n"
+    "@1          s1#1 CREATEPROCESS s2\n"
+    "@2          s1#2 CREATEPROCESS s3\n"
+    "@10ms       s2#1 TERMINATION      <- s1#1 creation\n"
+    "@28ms       s3#1 TERMINATION      <- s1#2 creation\n"
+    "@30ms       kernel WAKEUP s1 by s2\n"
+    "@5..31ms    s1#3 BLOCK sigsuspend <- s2#1 termination, s2#1 wakeup\n"
+    "@32ms       kernel WAKEUP s1 by s3\n"
+    "@31ms..33ms s1#4 BLOCK sigsuspend <- s3#1 termination, s3#1 wakeup\n",
+
     "waits for orphans: an ancestor may wait for a child whose parent has ended\n"
     "STREAM s1, s9\n"
     "@1      s1#1 CREATEPROCESS s2\n"
