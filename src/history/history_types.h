@@ -180,8 +180,9 @@ struct end {
 struct ended {
     /* its CPU time is the record's until it is handed out */
     struct beginning termination;
-    uint32_t heir; /* number of its nearest living ancestor, which may adopt its children */
-    bool waited;   /* it has ended a wait, and ends no other */
+    uint32_t process; /* its number */
+    uint32_t heir;    /* that of its nearest living ancestor, which may adopt its children */
+    bool waited;      /* it has ended a wait, and ends no other */
 };
 
 /* The latest ones, in a circular buffer. */

@@ -15,7 +15,9 @@
 #include "history/processes.h"
 
 #include "history/holding.h"
+#include "history/receiving.h"
 #include "history/values.h"
+#include "history/wakeups.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -196,6 +198,7 @@ int processes_note_end(struct history *history, const struct stream *stream,
                         .stream = stream->number,
                         .sequence = record->header.sequence,
                         .id = EVENT_TERMINATION},
+        .process = process->number,
         .heir = heir->number,
     };
     return note_in(history, ends, &ended);
@@ -324,44 +327,68 @@ static struct ended *child_that_ended(const struct history *history, const struc
     return orphan != NULL && orphan->termination.time >= begin ? orphan : child;
 }
 
-static struct ended *find_ended(struct ends *ends, const struct beginning *termination)
+static struct ended *find_ended(struct ends *ends, uint32_t process)
 {
     for (uint32_t i = 0; ends != NULL && i < ENDED_CHILDREN; i++)
-        if (ends->at[i].termination.stream == termination->stream &&
-            ends->at[i].termination.sequence == termination->sequence)
+        if (ends->at[i].termination.stream != 0 && ends->at[i].process == process)
             return &ends->at[i];
     return NULL;
 }
 
-/* The child whose last thread woke this process from a wait for children, or for the signal that a child has ended: the
- * kernel says so, however long that child took to die. NULL: it is none of the latest ones. */
-static struct ended *child_that_woke(const struct history *history, const struct process *process,
-                                     const struct record *record,
-                                     const struct beginning *termination)
+/* The child, or orphan, with this number; NULL: it is none of the latest ones to end. */
+static struct ended *find_child(const struct history *history, const struct process *process,
+                                uint32_t number)
 {
-    if (termination == NULL || process == NULL || awaited_by(record) == AWAITS_OTHER)
-        return NULL;
-    struct ended *child = find_ended(process->ended, termination);
-    return child != NULL ? child
-                         : find_ended(history->origins[process->origin].orphans, termination);
+    struct ended *child = find_ended(process->ended, number);
+
+    if (child != NULL)
+        return child;
+    child = find_ended(history->origins[process->origin].orphans, number);
+    return child != NULL && is_above(history, process, child->heir) ? child : NULL;
 }
 
-bool processes_wait_for_end(const struct history *history, const struct stream *stream,
+/* Adds the edge from the child whose thread woke this process from a wait for children, or for the signal that a child has
+ * ended: the kernel says so, however long that child took to die. What ends a wait for children by its own end is a child,
+ * even if nothing more is known of it. The thread need not be the one whose TERMINATION is the process's last. */
+static int add_child_that_woke(struct history *history, const struct stream *stream,
+                               const struct record *record, const struct beginning *by_end)
+{
+    const struct stream_record *waker =
+        identities_stream(history->identities, stream->origin, by_end->stream);
+
+    if (by_end->id != EVENT_TERMINATION || waker == NULL ||
+        waker->process == stream->process->number)
+        return 0;
+    struct ended *child = find_child(history, stream->process, waker->process);
+    if (child == NULL && awaited_by(record) != AWAITS_CHILD)
+        return 0; /* another process, whose end has sent a signal, or closed a file */
+    if (child != NULL)
+        child->waited = true;
+    if (child != NULL && child->termination.number == by_end->number)
+        return values_add_edge(history, EDGE_TERMINATION, stream->origin, &child->termination);
+    return history_add_edge_from(history, EDGE_TERMINATION, stream->origin, 0, by_end);
+}
+
+bool processes_wait_for_end(struct history *history, struct stream *stream,
                             const struct record *record, struct process **ret_process)
 {
     const struct ended *ended = child_that_ended(history, stream->process, record);
+    const struct beginning *by_end;
 
     *ret_process = stream->process;
-    return ended != NULL && ended->termination.number == NO_NUMBER;
+    return ended != NULL && ended->termination.number == NO_NUMBER &&
+           !wakeups_show_end(history, stream, record, &by_end);
 }
 
-int processes_end_wait(struct history *history, const struct stream *stream,
-                       const struct record *record, const struct beginning *woken_by)
+int processes_end_wait(struct history *history, struct stream *stream, const struct record *record)
 {
-    struct ended *ended = child_that_woke(history, stream->process, record, woken_by);
+    const struct beginning *by_end;
 
-    if (ended == NULL)
-        ended = child_that_ended(history, stream->process, record);
+    if (stream->process == NULL || awaited_by(record) == AWAITS_OTHER)
+        return 0;
+    if (wakeups_show_end(history, stream, record, &by_end))
+        return by_end == NULL ? 0 : add_child_that_woke(history, stream, record, by_end);
+    struct ended *ended = child_that_ended(history, stream->process, record);
     if (ended == NULL || ended->termination.number == NO_NUMBER)
         return 0;
     ended->waited = true;

@@ -333,10 +333,7 @@ int streams_hand_out(struct history *history, struct stream *stream, const struc
         stream->creation = CREATION_UNKNOWN;
     }
     if (result == 0 && record->header.id == EVENT_BLOCK)
-        result = processes_end_wait(history, stream, record,
-                                    stream->first_wakeup == 0
-                                        ? NULL
-                                        : wakeups_by_end(history, stream, record));
+        result = processes_end_wait(history, stream, record);
     if (result == 0 && stream->first_wakeup != 0)
         result = wakeups_end_sleep(history, stream, record);
     if (result == 0 && record->header.id == EVENT_WAKEUP)

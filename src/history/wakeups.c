@@ -107,6 +107,13 @@ static struct wakeup *latest_before(struct history *history, struct stream *stre
     return first;
 }
 
+/* Whether it came before the sleep that this record ends: it ended the wait before that, whose end made no record. */
+static bool is_of_wait_before(const struct wakeup *wakeup, const struct record *record)
+{
+    return record->header.id == EVENT_BLOCK &&
+           wakeup->waker.time + record->block.duration < record->header.time;
+}
+
 bool wakeups_wait(struct history *history, struct stream *stream, const struct record *record,
                   struct stream **ret_waker)
 {
@@ -138,12 +145,17 @@ static const struct beginning *begins_at(const struct history *history, const st
                          : history_faded(history, stream->origin, wakeup->waker.stream);
 }
 
-const struct beginning *wakeups_by_end(struct history *history, struct stream *stream,
-                                       const struct record *record)
+bool wakeups_show_end(struct history *history, struct stream *stream, const struct record *record,
+                      const struct beginning **ret_by_end)
 {
     const struct wakeup *wakeup = latest_before(history, stream, record);
 
-    return wakeup == NULL || !wakeup->after_end ? NULL : begins_at(history, stream, wakeup);
+    *ret_by_end = NULL;
+    if (wakeup == NULL || is_of_wait_before(wakeup, record))
+        return false;
+    if (wakeup->after_end)
+        *ret_by_end = begins_at(history, stream, wakeup);
+    return true;
 }
 
 int wakeups_end_sleep(struct history *history, struct stream *stream, const struct record *record)

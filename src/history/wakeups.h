@@ -13,10 +13,10 @@ int wakeups_note(struct history *history, uint32_t origin, const struct record *
 bool wakeups_wait(struct history *history, struct stream *stream, const struct record *record,
                   struct stream **ret_waker);
 
-/* The last event of the stream that ended this sleep after its own TERMINATION. NULL: none did, or it is no longer
- * known. */
-const struct beginning *wakeups_by_end(struct history *history, struct stream *stream,
-                                       const struct record *record);
+/* Whether a WAKEUP shows which stream ended the sleep before this record. *ret_by_end: that stream's last event, if it did
+ * so after its own TERMINATION; NULL: it did not, or its events are no longer known. */
+bool wakeups_show_end(struct history *history, struct stream *stream, const struct record *record,
+                      const struct beginning **ret_by_end);
 
 /* Hand out a record, adding the edge from what ended its stream's sleep; or a WAKEUP. Return 0 or -ENOMEM. */
 int wakeups_end_sleep(struct history *history, struct stream *stream, const struct record *record);

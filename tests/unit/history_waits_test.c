@@ -112,6 +112,63 @@ static const char *const cases[] = {
     "@32ms       kernel WAKEUP s1 by s3\n"
     "@31ms..33ms s1#4 BLOCK sigsuspend <- s3#1 termination, s3#1 wakeup\n",
 
+    "a child that is one of many: it woke its parent, and eight others have ended since it did\n"
+    "STREAM s1\n"
+    "@1      s1#1  CREATEPROCESS s2\n"
+    "@2      s1#2  CREATEPROCESS s3\n"
+    "@3      s1#3  CREATEPROCESS s4\n"
+    "@4      s1#4  CREATEPROCESS s5\n"
+    "@5      s1#5  CREATEPROCESS s6\n"
+    "@6      s1#6  CREATEPROCESS s7\n"
+    "@7      s1#7  CREATEPROCESS s8\n"
+    "@8      s1#8  CREATEPROCESS s9\n"
+    "@9      s1#9  CREATEPROCESS s10\n"
+    "@11     s2#1  TERMINATION   <- s1#1 creation\n"
+    "@12     s3#1  TERMINATION   <- s1#2 creation\n"
+    "@13     s4#1  TERMINATION   <- s1#3 creation\n"
+    "@14     s5#1  TERMINATION   <- s1#4 creation\n"
+    "@15     s6#1  TERMINATION   <- s1#5 creation\n"
+    "@16     s7#1  TERMINATION   <- s1#6 creation\n"
+    "@17     s8#1  TERMINATION   <- s1#7 creation\n"
+    "@18     s9#1  TERMINATION   <- s1#8 creation\n"
+    "@19     s10#1 TERMINATION   <- s1#9 creation\n"
+    "@30     kernel WAKEUP s1 by s2\n"
+    "@10..31 s1#10 BLOCK wait4   <- s2#1 termination, s2#1 wakeup\n",
+
+    "a child older than the recording: it woke its parent, and not the child that is known\n"
+    "STREAM s1, s2\n"
+    "@1      s1#1 CREATEPROCESS s3\n"
+    "@10     s2#1 TERMINATION\n"
+    "@11     s3#1 TERMINATION   <- s1#1 creation\n"
+    "@20     kernel WAKEUP s1 by s2\n"
+    "@5..21  s1#2 BLOCK wait4   <- s2#1 termination, s2#1 wakeup\n",
+
+    "a child of two threads: the one that woke the parent ended first; they end one wait\n"
+    "STREAM s1\n"
+    "@1      s1#1 CREATEPROCESS s2\n"
+    "@2      STREAM s3 of process s2 created by s2\n"
+    "@2      s2#1 CREATEPROCESS s3    <- s1#1 creation\n"
+    "@10     s2#2 TERMINATION thread\n"
+    "@20     s3#1 TERMINATION         <- s2#1 creation\n"
+    "@30     kernel WAKEUP s1 by s2\n"
+    "@5..31  s1#2 BLOCK wait4         <- s2#2 termination, s2#2 wakeup\n"
+    "@31..40 s1#3 BLOCK wait4\n",
+
+    "a signal of a live thread: no child has ended the wait, though one ended just before\n"
+    "STREAM s1, s9\n"
+    "@1          s1#1 CREATEPROCESS s2\n"
+    "@10         s2#1 TERMINATION       <- s1#1 creation\n"
+    "@50ms       s9#1 WAKEUP s1\n"
+    "@20ms..51ms s1#2 BLOCK sigsuspend  <- s9#1 wakeup\n",
+
+    "the end of another process: what woke a wait for a signal by its end need not be a child\n"
+    "STREAM s1, s9\n"
+    "@1      s1#1 CREATEPROCESS s2\n"
+    "@10     s2#1 TERMINATION       <- s1#1 creation\n"
+    "@11     s9#1 TERMINATION\n"
+    "@20     kernel WAKEUP s1 by s9\n"
+    "@5..30  s1#2 BLOCK sigsuspend  <- s9#1 wakeup\n",
+
     "waits for orphans: an ancestor may wait for a child whose parent has ended\n"
     "STREAM s1, s9\n"
     "@1      s1#1 CREATEPROCESS s2\n"
