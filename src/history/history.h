@@ -43,9 +43,9 @@ enum edge_kind {
     EDGE_INFERRED,
     EDGE_CREATION, /* from CREATEPROCESS to the first event of the created process or stream */
     /* From the TERMINATION of a child, or of an orphaned descendant, to the end of its parent's wait (BLOCK). The wait
-     * is for a child; or for a signal or in a read, if the child ended just before the wait did. If WAKEUP shows what
-     * ended the wait, only that counts: the TERMINATION is that of the thread that woke the parent, whose value may be
-     * missing. */
+     * is for a child; or for a signal or in a read of a signalfd, or of what is not known, if the child ended just
+     * before the wait did. If WAKEUP shows what ended the wait, only that counts: the TERMINATION is that of the thread
+     * that woke the parent, whose value may be missing. */
     EDGE_TERMINATION,
     /* From the RECEIVE at the other end that freed buffer space to the end of a blocked sender's wait: the SEND, or the
      * next SENDCALL of the same call. */

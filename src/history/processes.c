@@ -21,6 +21,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- processes ---- */
 
@@ -238,7 +239,20 @@ enum awaited {
     AWAITS_DATA,   /* from a file: a signalfd, if a child terminates at the same time */
 };
 
-static enum awaited awaited_by(const struct record *record)
+/* Whether what a BLOCK reads may be a signalfd: a meter that names it says so. */
+static bool may_be_signalfd(const struct history *history, uint32_t origin,
+                            const struct record *record)
+{
+    const char *name;
+
+    if (record->block.object == 0)
+        return true;
+    identities_object(history->identities, origin, record->block.object, &name);
+    return name != NULL && strcmp(name, "[signalfd]") == 0;
+}
+
+static enum awaited awaited_by(const struct history *history, uint32_t origin,
+                               const struct record *record)
 {
     if (record->header.id != EVENT_BLOCK)
         return AWAITS_OTHER;
@@ -251,7 +265,10 @@ static enum awaited awaited_by(const struct record *record)
     case CALL_SIGSUSPEND:
         return AWAITS_SIGNAL;
     case CALL_READ:
-        return record->block.state & TASK_INTERRUPTIBLE ? AWAITS_DATA : AWAITS_OTHER;
+        return (record->block.state & TASK_INTERRUPTIBLE) &&
+                       may_be_signalfd(history, origin, record)
+                   ? AWAITS_DATA
+                   : AWAITS_OTHER;
     default:
         return AWAITS_OTHER;
     }
@@ -312,10 +329,11 @@ static struct ended *last_of(const struct history *history, struct ends *ends, c
 static struct ended *child_that_ended(const struct history *history, const struct process *process,
                                       const struct record *record)
 {
-    enum awaited awaited = awaited_by(record);
+    enum awaited awaited =
+        process == NULL ? AWAITS_OTHER : awaited_by(history, process->origin, record);
     uint64_t end = record->header.time;
 
-    if (awaited == AWAITS_OTHER || process == NULL)
+    if (awaited == AWAITS_OTHER)
         return NULL;
     uint64_t begin = record->block.duration > end ? 0 : end - record->block.duration;
     const struct sleep sleep = {process, awaited, begin, end};
@@ -360,7 +378,7 @@ static int add_child_that_woke(struct history *history, const struct stream *str
         waker->process == stream->process->number)
         return 0;
     struct ended *child = find_child(history, stream->process, waker->process);
-    if (child == NULL && awaited_by(record) != AWAITS_CHILD)
+    if (child == NULL && awaited_by(history, stream->origin, record) != AWAITS_CHILD)
         return 0; /* another process, whose end has sent a signal, or closed a file */
     if (child != NULL)
         child->waited = true;
@@ -384,7 +402,7 @@ int processes_end_wait(struct history *history, struct stream *stream, const str
 {
     const struct beginning *by_end;
 
-    if (stream->process == NULL || awaited_by(record) == AWAITS_OTHER)
+    if (stream->process == NULL || awaited_by(history, stream->origin, record) == AWAITS_OTHER)
         return 0;
     if (wakeups_show_end(history, stream, record, &by_end))
         return by_end == NULL ? 0 : add_child_that_woke(history, stream, record, by_end);

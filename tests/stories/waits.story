@@ -148,6 +148,31 @@ parent ends
 $ dpm path --json trace
 jq: .cpu_ns == 150e6 and .outside_ns < 1e5
 
+== a signal that is read from what the meter names, without WAKEUP
+machine vm without WAKEUP
+process parent launched
+process child created by parent
+child computes 100ms
+child ends
+parent sleeps in read until child ends on [signalfd]
+parent computes 50ms
+parent ends
+$ dpm path --json trace
+jq: .cpu_ns == 150e6 and .outside_ns < 1e5
+
+== a read of a timer that ends just after a child: no signal is read there
+| parent  fork ~~~ read [timerfd] ~~~ | == 5 ==
+| child     '== 20 ==, ends
+process parent launched
+process child created by parent
+child computes 20ms
+child ends
+parent sleeps 25ms in read on [timerfd]
+parent computes 5ms
+parent ends
+$ dpm dump --matched --json --type block trace
+jq: .system_call == 0 and .edges == null
+
 == a wait for an adopted grandchild: its own child ended long before
 | parent      fork ~ wait4 ~~~~~~~~~~~~~~~~~~~~~~ | == 50 == |
 | child         '- fork, ends
