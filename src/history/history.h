@@ -54,7 +54,8 @@ enum edge_kind {
     /* To a RECEIVE that finds the end of the file, from the latest event of the stream that sent last at the other end:
      * it has closed that end since, or terminated. If no stream has sent into a pipe (or socket pair), or the sender
      * terminated long before, the edge begins at the TERMINATION, just before, of a relative that is taken to have held
-     * the other end. Only then is path 0, and only then is there a value. */
+     * the other end: the one that ended a poll, if a WAKEUP says so, else the latest. Only then is path 0, and only then
+     * may there be a value. */
     EDGE_END,
     /* From a WAKEUP to the first event of the stream that it woke. If the waker has terminated, from its latest event,
      * mostly its TERMINATION; such an edge has no value. */

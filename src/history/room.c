@@ -18,7 +18,7 @@
  *
  * Which RECEIVE freed the buffer space is not reported: the latest one during the sender's wait is taken. Nor is it
  * reported which process holds an end without using it: pipes are inherited, so a relative that terminated just before
- * is taken.
+ * is taken, unless a WAKEUP says which process ended a poll.
  */
 #include "history/room.h"
 
@@ -28,6 +28,7 @@
 #include "history/receiving.h"
 #include "history/streams.h"
 #include "history/values.h"
+#include "history/wakeups.h"
 
 #include <errno.h>
 
@@ -152,6 +153,18 @@ static const struct beginning *holder_that_ended(const struct history *history,
     return last;
 }
 
+/* The process that woke the stream from its poll by its own end. NULL: none did, as far as is known. */
+static const struct beginning *holder_that_woke(struct history *history, struct stream *stream,
+                                                const struct record *record)
+{
+    const struct beginning *by_end;
+
+    return wakeups_show_end(history, stream, record, &by_end) && by_end != NULL &&
+                   by_end->id == EVENT_TERMINATION
+               ? by_end
+               : NULL;
+}
+
 /* The latest event of the stream that sent last at the other end, if that is another stream; NULL: not known. */
 static const struct beginning *latest_of_sender(const struct history *history,
                                                 const struct end *other,
@@ -167,15 +180,16 @@ static const struct beginning *latest_of_sender(const struct history *history,
     return sender == stream || latest == NULL || latest->stream == 0 ? NULL : latest;
 }
 
-/* Whether it terminated so long before that another process must have closed the file. */
+/* Whether it terminated so long before that another process must have closed the file. Its memory is freed before its
+ * files are closed, and faster than it was filled. */
 static bool has_ended_before(const struct history *history, const struct end *end,
                              const struct beginning *latest, uint64_t time)
 {
-    return latest->id == EVENT_TERMINATION && latest->time + DYING < time &&
+    return latest->id == EVENT_TERMINATION && latest->time + DYING + latest->proc_time < time &&
            history_have_one_clock(history, end->origin, end->partner->origin);
 }
 
-int room_look_at_end(struct history *history, const struct end *end, const struct stream *stream,
+int room_look_at_end(struct history *history, const struct end *end, struct stream *stream,
                      const struct record *record, bool forced, struct process **ret_process)
 {
     uint64_t time = record->header.time;
@@ -185,8 +199,11 @@ int room_look_at_end(struct history *history, const struct end *end, const struc
     if (end == NULL)
         return 1;
     const struct beginning *latest = latest_of_sender(history, end->partner, stream);
-    if (is_inherited(end) && (latest == NULL || has_ended_before(history, end, latest, time)))
-        holder = holder_that_ended(history, stream, time, ret_process);
+    if (is_inherited(end) && (latest == NULL || has_ended_before(history, end, latest, time))) {
+        holder = holder_that_woke(history, stream, record);
+        if (holder == NULL)
+            holder = holder_that_ended(history, stream, time, ret_process);
+    }
     if (holder != NULL && holder->number == NO_NUMBER)
         return forced;
     if (holder != NULL)

@@ -13,7 +13,7 @@ void room_forget(struct history *history, struct end *end);
 
 /* Looks at a RECEIVE of an end of file at the head of its stream, and adds the edge from what ended the file. Returns
  * 1; 0: it must wait for the TERMINATION of a process below *ret_process; or -ENOMEM. */
-int room_look_at_end(struct history *history, const struct end *end, const struct stream *stream,
+int room_look_at_end(struct history *history, const struct end *end, struct stream *stream,
                      const struct record *record, bool forced, struct process **ret_process);
 
 #endif

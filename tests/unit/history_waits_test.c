@@ -347,12 +347,35 @@ static const char *const cases[] = {
     "@1      s1#1 CREATEPROCESS s2\n"
     "@2      s1#2 CREATEPROCESS s3\n"
     "@4      PATH p1>p2 pipe\n"
-    "@5      s2#1 SEND    p1 [0,10)       <- s1#1 creation\n"
+    "@5      s2#1 SEND    p1 [0,10) cpu 1ms  <- s1#1 creation\n"
     "@6      s1#3 RECEIVE p2 [0,10)       <- s2#1:10\n"
     "@7      s1#4 RECEIVECALL p2\n"
-    "@8      s2#2 TERMINATION\n"
+    "@8      s2#2 TERMINATION cpu 2ms\n"
     "@1s     s3#1 TERMINATION             <- s1#2 creation\n"
     "@1s+10  s1#5 RECEIVE p2 END_OF_FILE  <- s3#1 end\n",
+
+    "a writer that frees much memory: it closes the file after that, though a relative has ended\n"
+    "STREAM s1\n"
+    "@1      s1#1 CREATEPROCESS s2\n"
+    "@2      s1#2 CREATEPROCESS s3\n"
+    "@4      PATH p1>p2 pipe\n"
+    "@5      s2#1 SEND    p1 [0,10) cpu 1s   <- s1#1 creation\n"
+    "@6      s1#3 RECEIVE p2 [0,10)          <- s2#1:10\n"
+    "@7      s1#4 RECEIVECALL p2\n"
+    "@8      s2#2 TERMINATION cpu 2s\n"
+    "@100ms  s3#1 TERMINATION                <- s1#2 creation\n"
+    "@150ms  s1#5 RECEIVE p2 END_OF_FILE     <- s2#2 end\n",
+
+    "the end of a file after a poll: the relative whose end woke the reader closed it\n"
+    "STREAM s1\n"
+    "@1      s1#1 CREATEPROCESS s3\n"
+    "@2      s1#2 CREATEPROCESS s4\n"
+    "@4      PATH p1>p2 pipe\n"
+    "@5      s1#3 RECEIVECALL p0\n"
+    "@10     s3#1 TERMINATION             <- s1#1 creation\n"
+    "@11     s4#1 TERMINATION             <- s1#2 creation\n"
+    "@20     kernel WAKEUP s1 by s3\n"
+    "@30     s1#4 RECEIVE p2 END_OF_FILE  <- s3#1 end, s3#1 wakeup\n",
 };
 
 /* Between machines, once messages have related their clocks: a sender waited for the RECEIVE that came meanwhile. */
