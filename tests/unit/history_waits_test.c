@@ -56,6 +56,15 @@ static const char *const cases[] = {
     "@50     s1#4 SEND     p1 [60,70)\n"
     "then 1 unmatched-sends\n",
 
+    "a wait for room is given up, and another wait follows: the send after that did not wait\n"
+    "STREAM s1, s2 / PATH p1>p2 unix-stream\n"
+    "@10     s1#1 SEND     p1 [0,60)\n"
+    "@20     s1#2 SENDCALL p1 [60,60)\n"
+    "@60     s2#1 RECEIVE  p2 [0,60)   <- s1#1:60\n"
+    "@30..90 s1#3 BLOCK    nanosleep\n"
+    "@100    s1#4 SEND     p1 [60,70)\n"
+    "then 1 unmatched-sends\n",
+
     "room in two recordings: of one machine, whose clock says what was received meanwhile\n"
     "not live / MACHINE B is A / PATH p1 tcp 1:4000 to 1:80 / PATH B.p1 tcp 1:80 to 1:4000\n"
     "@10     s1#1 SEND     p1 [0,20)\n"
