@@ -66,7 +66,8 @@ void room_forget(struct history *history, struct end *end)
     end->rooms = 0;
 }
 
-/* The latest of this type in [from, to], as far as clocks can be compared; NULL: none. */
+/* The latest of this type in [from, to]; if clocks cannot be compared, the CONNECT, since there is only one: a RECEIVE may
+ * lie before the wait. NULL: none. */
 static const struct beginning *find(const struct history *history, const struct end *other,
                                     const struct stream *stream, uint8_t id, uint64_t from,
                                     uint64_t to)
@@ -83,8 +84,8 @@ static const struct beginning *find(const struct history *history, const struct 
         if (room->stream == 0 || room->id != id)
             continue;
         uint64_t time = room->time - (uint64_t)ahead, when = room->when - (uint64_t)ahead;
-        if (!comparable ||
-            ((int64_t)(time + error - from) >= 0 && (int64_t)(to + error - when) >= 0))
+        bool within = (int64_t)(time + error - from) >= 0 && (int64_t)(to + error - when) >= 0;
+        if (comparable ? within : id == EVENT_CONNECT)
             return room;
     }
     return NULL;

@@ -76,6 +76,14 @@ static const char *const cases[] = {
     "@50     s1#5 SEND     p1 [30,40)  <- B.s1#2 room\n"
     "then 2 unmatched-sends\n",
 
+    "room where clocks are not comparable: the RECEIVE of one-way traffic may lie before the wait\n"
+    "not live / MACHINE B / PATH p1 tcp 1:4000 to 2:80 / PATH B.p1 tcp 2:80 to 1:4000\n"
+    "@10     s1#1 SEND     p1 [0,20)\n"
+    "@20   B.s1#1 RECEIVE  p1 [0,10)  <- s1#1:10\n"
+    "@1s     s1#2 SENDCALL p1 [20,20)\n"
+    "@2s     s1#3 SEND     p1 [20,30)\n"
+    "then 2 unmatched-sends\n",
+
     "parents and children: a child begins with its creation; its end ends its parent's wait\n"
     "STREAM s1\n"
     "@5      STREAM s2 created by s1\n"
