@@ -58,7 +58,7 @@ enum edge_kind {
      * may there be a value. */
     EDGE_END,
     /* From a WAKEUP to the first event of the stream that it woke. If the waker has terminated, from its latest event,
-     * mostly its TERMINATION; such an edge has no value. */
+     * mostly its TERMINATION; such an edge has no value. A BLOCK may have two: see `earlier`. */
     EDGE_WAKEUP,
     /* To a READ, from the WRITE of another process that had written some of these bytes last; of each thread the latest.
      * Inferred: other processes may have written in between, and nothing shows what is written through a mapping. It ends no
@@ -88,6 +88,9 @@ struct history_edge {
     uint64_t time;      /* when it happened (time - span), ns, its origin's clock */
     uint64_t proc_time; /* CPU time that its stream had used by then, ns, unwrapped */
     bool doubtful;      /* EDGE_FILE: the calls overlapped in time, or one of them was mmap */
+    /* EDGE_WAKEUP to a BLOCK: it came before the sleep, and ended the wait before, whose end made no record (a poll that
+     * found nothing) */
+    bool earlier;
     /* kept with it (history_keep_values), valid until the next call; NULL: none */
     const void *value;
 };

@@ -8,7 +8,7 @@
 /* Notes a WAKEUP of this origin. Returns 0 or -ENOMEM. */
 int wakeups_note(struct history *history, uint32_t origin, const struct record *record);
 
-/* Whether a stream's record must wait for the WAKEUP that led to it. *ret_waker: the stream whose termination is
+/* Whether a stream's record must wait for a WAKEUP that led to it. *ret_waker: the stream whose termination is
  * awaited; NULL: none. */
 bool wakeups_wait(struct history *history, struct stream *stream, const struct record *record,
                   struct stream **ret_waker);
@@ -18,12 +18,12 @@ bool wakeups_wait(struct history *history, struct stream *stream, const struct r
 bool wakeups_show_end(struct history *history, struct stream *stream, const struct record *record,
                       const struct beginning **ret_by_end);
 
-/* Hand out a record, adding the edge from what ended its stream's sleep; or a WAKEUP. Return 0 or -ENOMEM. */
+/* Hand out a record, adding the edges from what ended its stream's sleeps; or a WAKEUP. Return 0 or -ENOMEM. */
 int wakeups_end_sleep(struct history *history, struct stream *stream, const struct record *record);
 int wakeups_hand_out(struct history *history, const struct stream *stream,
                      const struct record *record, struct history_event *event);
 
-/* The WAKEUP that this record waits for is ignored. */
+/* A WAKEUP that led to this record is ignored, so that it does not wait for that. */
 void wakeups_give_up(struct history *history, struct stream *stream, const struct record *record);
 
 /* The stream is forgotten. */

@@ -95,6 +95,25 @@ jq: .spent_on_ns | .time_limit == 30e6 and .timer == 0 and .lock == 0
 $ dpm report trace
 first: Time 86% of 35.0 ms: program[100] waited until the time limit of its call (futex), 1 time.
 
+== a wakeup ends a poll, which makes no record of its end: the wait for the disk after it has not ended by that
+| server  fork, == 20 ==, wakes .... wait4 ...... |
+| worker   '- epoll_wait ......'| fdatasync 5 |==1==
+process server launched
+process worker created by server
+server computes 20ms
+worker waits in epoll_wait until server
+worker sleeps 5ms in fdatasync uninterruptible
+worker computes 1ms
+worker ends
+server waits for worker
+server ends
+$ dpm dump --matched --json --type block trace | jq -s .
+jq: map(select(.system_call == 75)) | map(.edges | map([.kind, .earlier])) == [[["wakeup", true]]]
+$ dpm dump --matched --type block trace
+like: fdatasync.*, wakeup of the wait before
+$ dpm path --json trace
+jq: .cpu_ns == 21e6 and near(.outside_ns; 5e6)
+
 # ---- a child works for 100 ms, its parent waits for it in some way and then works for 50 ms: the path has both ----
 
 == a wait for a signal: of the end of a child

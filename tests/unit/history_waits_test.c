@@ -260,6 +260,37 @@ static const char *const cases[] = {
     "@24     s1#6 EXEC\n"
     "@25     s2#4 CREATEPATH p2    <- s1#3 wakeup\n",
 
+    "a wakeup of the wait before: the poll made no record of its end, and a BLOCK follows\n"
+    "STREAM s1, s2\n"
+    "@10       s2#1 RECEIVECALL p0\n"
+    "@20       s1#1 WAKEUP s2\n"
+    "@1ms..6ms s2#2 BLOCK nanosleep  <- s1#1 wakeup earlier\n",
+
+    "two wakeups, two waits: one ended the wait before, whose end made no record, one the BLOCK\n"
+    "STREAM s1, s2\n"
+    "@10     s2#1 RECEIVECALL p0\n"
+    "@20     s1#1 WAKEUP s2\n"
+    "@40     s1#2 WAKEUP s2\n"
+    "@30..45 s2#2 BLOCK nanosleep  <- s1#1 wakeup earlier, s1#2 wakeup\n"
+    "@50     s1#3 WAKEUP s2\n"
+    "@60     s1#4 WAKEUP s2\n"
+    "@70     s1#5 WAKEUP s2\n"
+    "@65..75 s2#3 BLOCK nanosleep  <- s1#4 wakeup earlier, s1#5 wakeup\n"
+    "@80     s1#6 WAKEUP s2\n"
+    "@81     s1#7 WAKEUP s2\n"
+    "@85..90 s2#4 BLOCK nanosleep  <- s1#7 wakeup earlier\n",
+
+    "two wakeups, two waits, of a held stream: the woken stream comes out behind both\n"
+    "STREAM s1, s2, s3 / PATH p1>p2 unix-stream\n"
+    "@10     s2#1 RECEIVE p2 [0,60)   <- s1#1:60\n"
+    "@11     s3#1 RECEIVE p2 [60,70)  <- s1#1:10\n"
+    "@12     s3#2 RECEIVECALL p0\n"
+    "@13     s2#2 WAKEUP s3\n"
+    "@20     s2#3 WAKEUP s3\n"
+    "@21     s2#4 WAKEUP s3\n"
+    "@15..22 s3#3 BLOCK nanosleep     <- s2#2 wakeup earlier, s2#4 wakeup\n"
+    "@5..40  s1#1 SEND    p1 [0,70)\n",
+
     "woken by a held stream: the woken stream comes out behind it, though it waits for a SEND\n"
     "STREAM s1, s2, s3 / PATH p1>p2 unix-stream\n"
     "@10     s2#1 RECEIVE p2 [0,60)  <- s1#1:60\n"

@@ -246,7 +246,10 @@ void graph_describe_edge(const struct history_graph *graph, const struct graph_e
     text[0] = '\0';
     if (passes)
         add(text, "%" PRIu32 " bytes, ", edge->bytes);
-    add(text, "%s%s", edge_kind_name(edge->kind), edge->doubtful ? ", in doubt" : "");
+    add(text, "%s%s", edge_kind_name(edge->kind),
+        edge->doubtful  ? ", in doubt"
+        : edge->earlier ? " of the wait before"
+                        : "");
     add_ends(graph, edge->number, event, text);
     if (passes)
         add_path(graph, edge->origin, edge->path, text);
