@@ -98,7 +98,7 @@ struct history_edge {
 /* Why bytes of a RECEIVE have no edge. */
 enum history_rest {
     REST_NONE,     /* every byte has an edge */
-    REST_EXTERNAL, /* the other end is not metered, or was used before metering began */
+    REST_EXTERNAL, /* the other end is not metered, or they were sent before metering began */
     REST_UNSELECTED, /* a selection has removed what sent them (DISCARDED), or its flag was off then (FLAGS) */
     REST_UNMATCHED, /* lost, or sent by an unmonitored process that shares the path */
     /* as REST_EXTERNAL; or the other end is metered, and not recognized, as its address is translated on the way (NAT) */
