@@ -11,6 +11,7 @@
  *   that is older than its metering does not know them.
  * - A loopback address means another host on each machine and in each network namespace.
  * - UDP has no beginning: its positions are all 0. Of several ends with the same addresses the latest counts.
+ * - Private addresses, as containers have them, may be in use on each machine: an end of the same machine is preferred.
  * - Cookies are unique on one machine; those of pipes are unique in one recording, those of channels everywhere.
  *
  * Every end is entered under the keys by which its partner will search for it:
@@ -265,14 +266,16 @@ static bool waits(const struct joiner *joiner, const struct path_end *end)
     return end->partner == NO_END || is_left(joiner, end);
 }
 
-/* The latest end that waits under `key` and matches `end`. Removes ends that no longer wait from the chain on the way.
- * An end may still be in chains of an earlier, less complete description; match() uses the latest one. */
+/* The latest end that waits under `key` and matches `end`: of the same machine, or else of any. Removes ends that no
+ * longer wait from the chain on the way. An end may still be in chains of an earlier, less complete description; match()
+ * uses the latest one. */
 static uint32_t find_waiting(struct joiner *joiner, uint32_t index, const struct key *key)
 {
     const struct path_end *end = &joiner->ends[index];
     enum match wanted =
         key->purpose == KEY_CONNECTION || key->purpose == KEY_STARTS ? CERTAIN : PROBABLE;
     int64_t found = intern_find(&joiner->keys, key_hash(key));
+    uint32_t elsewhere = NO_END;
 
     if (found < 0)
         return NO_END;
@@ -284,11 +287,14 @@ static uint32_t find_waiting(struct joiner *joiner, uint32_t index, const struct
             continue;
         }
         if (waiting->end != index && match(end, other, joiner->closed_too) >= wanted &&
-            (other->partner == NO_END || other->origin == end->origin))
-            return waiting->end;
+            (other->partner == NO_END || other->origin == end->origin)) {
+            if (other->machine == end->machine)
+                return waiting->end;
+            elsewhere = elsewhere == NO_END ? waiting->end : elsewhere;
+        }
         link = &waiting->next;
     }
-    return NO_END;
+    return elsewhere;
 }
 
 /* Adds an end to the chain of a key. */

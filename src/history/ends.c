@@ -217,6 +217,14 @@ static bool have_own_numbers(const struct end *end, const struct end *from)
            ((end->record->header.flags | from->record->header.flags) & RECORD_COUNTED);
 }
 
+/* Whether the two begin where the kernel's numbers were when each was met. Gigabytes may have passed in between. */
+static bool begin_when_met(const struct end *end, const struct end *from)
+{
+    unsigned flags = end->record->header.flags | from->record->header.flags;
+
+    return end->kind == PATH_TCP && (flags & RECORD_OLDER) && !(flags & RECORD_COUNTED);
+}
+
 /* Finds the shift from positions that an end receives to positions that its partner sends: both are unwrapped, from
  * different starts. */
 static void align(struct end *end)
@@ -228,6 +236,10 @@ static void align(struct end *end)
     if (have_own_numbers(end, from)) {
         end->in_shift = from->out_start - end->in_start;
         end->doubtful = (end->record->header.flags | from->record->header.flags) & RECORD_OLDER;
+    } else if (begin_when_met(end, from)) {
+        /* what is in flight is less than half of the range of 32 bits: so both are near each other now */
+        end->in_shift = unwrap(from->out_last, (uint32_t)end->in_last) - end->in_last;
+        end->aligned = from->has_sent && end->has_received; /* then no description changes them */
     } else {
         end->in_shift = unwrap(from->out_start, (uint32_t)end->in_start) - end->in_start;
     }

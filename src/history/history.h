@@ -43,7 +43,9 @@ enum edge_kind {
     EDGE_INFERRED,
     EDGE_CREATION, /* from CREATEPROCESS to the first event of the created process or stream */
     /* From the TERMINATION of a child, or of an orphaned descendant, to the end of its parent's wait (BLOCK). The wait
-     * is for a child; or for a signal or in a read, if the child ended just before the wait did. */
+     * is for a child; or for a signal or in a read of a signalfd, or of what is not known, if the child ended just
+     * before the wait did. If WAKEUP shows what ended the wait, only that counts: the TERMINATION is that of the thread
+     * that woke the parent, whose value may be missing. */
     EDGE_TERMINATION,
     /* From the RECEIVE at the other end that freed buffer space to the end of a blocked sender's wait: the SEND, or the
      * next SENDCALL of the same call. */
@@ -52,10 +54,11 @@ enum edge_kind {
     /* To a RECEIVE that finds the end of the file, from the latest event of the stream that sent last at the other end:
      * it has closed that end since, or terminated. If no stream has sent into a pipe (or socket pair), or the sender
      * terminated long before, the edge begins at the TERMINATION, just before, of a relative that is taken to have held
-     * the other end. Only then is path 0, and only then is there a value. */
+     * the other end: the one that ended a poll, if a WAKEUP says so, else the latest. Only then is path 0, and only then
+     * may there be a value. */
     EDGE_END,
     /* From a WAKEUP to the first event of the stream that it woke. If the waker has terminated, from its latest event,
-     * mostly its TERMINATION; such an edge has no value. */
+     * mostly its TERMINATION; such an edge has no value. A BLOCK may have two: see `earlier`. */
     EDGE_WAKEUP,
     /* To a READ, from the WRITE of another process that had written some of these bytes last; of each thread the latest.
      * Inferred: other processes may have written in between, and nothing shows what is written through a mapping. It ends no
@@ -85,6 +88,9 @@ struct history_edge {
     uint64_t time;      /* when it happened (time - span), ns, its origin's clock */
     uint64_t proc_time; /* CPU time that its stream had used by then, ns, unwrapped */
     bool doubtful;      /* EDGE_FILE: the calls overlapped in time, or one of them was mmap */
+    /* EDGE_WAKEUP to a BLOCK: it came before the sleep, and ended the wait before, whose end made no record (a poll that
+     * found nothing) */
+    bool earlier;
     /* kept with it (history_keep_values), valid until the next call; NULL: none */
     const void *value;
 };
@@ -92,7 +98,7 @@ struct history_edge {
 /* Why bytes of a RECEIVE have no edge. */
 enum history_rest {
     REST_NONE,     /* every byte has an edge */
-    REST_EXTERNAL, /* the other end is not metered, or was used before metering began */
+    REST_EXTERNAL, /* the other end is not metered, or they were sent before metering began */
     REST_UNSELECTED, /* a selection has removed what sent them (DISCARDED), or its flag was off then (FLAGS) */
     REST_UNMATCHED, /* lost, or sent by an unmonitored process that shares the path */
     /* as REST_EXTERNAL; or the other end is metered, and not recognized, as its address is translated on the way (NAT) */

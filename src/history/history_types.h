@@ -130,7 +130,7 @@ struct end {
     bool several : 1;      /* several streams have sent: their order may be in doubt */
     bool has_sent : 1;     /* a SEND was noted */
     bool has_received : 1; /* a RECEIVE was noted */
-    bool aligned : 1;      /* UDP: a RECEIVE was matched */
+    bool aligned : 1;      /* in_shift stays (UDP: a RECEIVE was matched) */
     bool repeats : 1;      /* UDP: numbers of its SENDs recur */
     bool held_by_several : 1;
     bool is_copy : 1;       /* copies.h */
@@ -180,8 +180,9 @@ struct end {
 struct ended {
     /* its CPU time is the record's until it is handed out */
     struct beginning termination;
-    uint32_t heir; /* number of its nearest living ancestor, which may adopt its children */
-    bool waited;   /* it has ended a wait, and ends no other */
+    uint32_t process; /* its number */
+    uint32_t heir;    /* that of its nearest living ancestor, which may adopt its children */
+    bool waited;      /* it has ended a wait, and ends no other */
 };
 
 /* The latest ones, in a circular buffer. */

@@ -15,10 +15,13 @@
 #include "history/processes.h"
 
 #include "history/holding.h"
+#include "history/receiving.h"
 #include "history/values.h"
+#include "history/wakeups.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- processes ---- */
 
@@ -196,6 +199,7 @@ int processes_note_end(struct history *history, const struct stream *stream,
                         .stream = stream->number,
                         .sequence = record->header.sequence,
                         .id = EVENT_TERMINATION},
+        .process = process->number,
         .heir = heir->number,
     };
     return note_in(history, ends, &ended);
@@ -235,7 +239,20 @@ enum awaited {
     AWAITS_DATA,   /* from a file: a signalfd, if a child terminates at the same time */
 };
 
-static enum awaited awaited_by(const struct record *record)
+/* Whether what a BLOCK reads may be a signalfd: a meter that names it says so. */
+static bool may_be_signalfd(const struct history *history, uint32_t origin,
+                            const struct record *record)
+{
+    const char *name;
+
+    if (record->block.object == 0)
+        return true;
+    identities_object(history->identities, origin, record->block.object, &name);
+    return name != NULL && strcmp(name, "[signalfd]") == 0;
+}
+
+static enum awaited awaited_by(const struct history *history, uint32_t origin,
+                               const struct record *record)
 {
     if (record->header.id != EVENT_BLOCK)
         return AWAITS_OTHER;
@@ -248,7 +265,10 @@ static enum awaited awaited_by(const struct record *record)
     case CALL_SIGSUSPEND:
         return AWAITS_SIGNAL;
     case CALL_READ:
-        return record->block.state & TASK_INTERRUPTIBLE ? AWAITS_DATA : AWAITS_OTHER;
+        return (record->block.state & TASK_INTERRUPTIBLE) &&
+                       may_be_signalfd(history, origin, record)
+                   ? AWAITS_DATA
+                   : AWAITS_OTHER;
     default:
         return AWAITS_OTHER;
     }
@@ -309,10 +329,11 @@ static struct ended *last_of(const struct history *history, struct ends *ends, c
 static struct ended *child_that_ended(const struct history *history, const struct process *process,
                                       const struct record *record)
 {
-    enum awaited awaited = awaited_by(record);
+    enum awaited awaited =
+        process == NULL ? AWAITS_OTHER : awaited_by(history, process->origin, record);
     uint64_t end = record->header.time;
 
-    if (awaited == AWAITS_OTHER || process == NULL)
+    if (awaited == AWAITS_OTHER)
         return NULL;
     uint64_t begin = record->block.duration > end ? 0 : end - record->block.duration;
     const struct sleep sleep = {process, awaited, begin, end};
@@ -324,44 +345,68 @@ static struct ended *child_that_ended(const struct history *history, const struc
     return orphan != NULL && orphan->termination.time >= begin ? orphan : child;
 }
 
-static struct ended *find_ended(struct ends *ends, const struct beginning *termination)
+static struct ended *find_ended(struct ends *ends, uint32_t process)
 {
     for (uint32_t i = 0; ends != NULL && i < ENDED_CHILDREN; i++)
-        if (ends->at[i].termination.stream == termination->stream &&
-            ends->at[i].termination.sequence == termination->sequence)
+        if (ends->at[i].termination.stream != 0 && ends->at[i].process == process)
             return &ends->at[i];
     return NULL;
 }
 
-/* The child whose last thread woke this process from a wait for children: the kernel says so, however long that child
- * took to die. NULL: it is none of the latest ones. */
-static struct ended *child_that_woke(const struct history *history, const struct process *process,
-                                     const struct record *record,
-                                     const struct beginning *termination)
+/* The child, or orphan, with this number; NULL: it is none of the latest ones to end. */
+static struct ended *find_child(const struct history *history, const struct process *process,
+                                uint32_t number)
 {
-    if (termination == NULL || process == NULL || awaited_by(record) != AWAITS_CHILD)
-        return NULL;
-    struct ended *child = find_ended(process->ended, termination);
-    return child != NULL ? child
-                         : find_ended(history->origins[process->origin].orphans, termination);
+    struct ended *child = find_ended(process->ended, number);
+
+    if (child != NULL)
+        return child;
+    child = find_ended(history->origins[process->origin].orphans, number);
+    return child != NULL && is_above(history, process, child->heir) ? child : NULL;
 }
 
-bool processes_wait_for_end(const struct history *history, const struct stream *stream,
+/* Adds the edge from the child whose thread woke this process from a wait for children, or for the signal that a child has
+ * ended: the kernel says so, however long that child took to die. What ends a wait for children by its own end is a child,
+ * even if nothing more is known of it. The thread need not be the one whose TERMINATION is the process's last. */
+static int add_child_that_woke(struct history *history, const struct stream *stream,
+                               const struct record *record, const struct beginning *by_end)
+{
+    const struct stream_record *waker =
+        identities_stream(history->identities, stream->origin, by_end->stream);
+
+    if (by_end->id != EVENT_TERMINATION || waker == NULL ||
+        waker->process == stream->process->number)
+        return 0;
+    struct ended *child = find_child(history, stream->process, waker->process);
+    if (child == NULL && awaited_by(history, stream->origin, record) != AWAITS_CHILD)
+        return 0; /* another process, whose end has sent a signal, or closed a file */
+    if (child != NULL)
+        child->waited = true;
+    if (child != NULL && child->termination.number == by_end->number)
+        return values_add_edge(history, EDGE_TERMINATION, stream->origin, &child->termination);
+    return history_add_edge_from(history, EDGE_TERMINATION, stream->origin, 0, by_end);
+}
+
+bool processes_wait_for_end(struct history *history, struct stream *stream,
                             const struct record *record, struct process **ret_process)
 {
     const struct ended *ended = child_that_ended(history, stream->process, record);
+    const struct beginning *by_end;
 
     *ret_process = stream->process;
-    return ended != NULL && ended->termination.number == NO_NUMBER;
+    return ended != NULL && ended->termination.number == NO_NUMBER &&
+           !wakeups_show_end(history, stream, record, &by_end);
 }
 
-int processes_end_wait(struct history *history, const struct stream *stream,
-                       const struct record *record, const struct beginning *woken_by)
+int processes_end_wait(struct history *history, struct stream *stream, const struct record *record)
 {
-    struct ended *ended = child_that_woke(history, stream->process, record, woken_by);
+    const struct beginning *by_end;
 
-    if (ended == NULL)
-        ended = child_that_ended(history, stream->process, record);
+    if (stream->process == NULL || awaited_by(history, stream->origin, record) == AWAITS_OTHER)
+        return 0;
+    if (wakeups_show_end(history, stream, record, &by_end))
+        return by_end == NULL ? 0 : add_child_that_woke(history, stream, record, by_end);
+    struct ended *ended = child_that_ended(history, stream->process, record);
     if (ended == NULL || ended->termination.number == NO_NUMBER)
         return 0;
     ended->waited = true;

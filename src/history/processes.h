@@ -16,7 +16,7 @@ int processes_note_end(struct history *history, const struct stream *stream,
 void processes_leave(struct history *history, struct stream *stream);
 
 /* Whether a BLOCK must wait for the TERMINATION of a child; *ret_process is the child's parent. */
-bool processes_wait_for_end(const struct history *history, const struct stream *stream,
+bool processes_wait_for_end(struct history *history, struct stream *stream,
                             const struct record *record, struct process **ret_process);
 
 /* The process that created this one; if this one has terminated, the ancestor that may adopt its children. NULL: not
@@ -31,10 +31,9 @@ const struct beginning *processes_last_below(const struct history *history,
 /* What the stream waits for will not come. */
 void processes_give_up(struct history *history, const struct stream *stream);
 
-/* Hand out a BLOCK, adding the edge from what ended it; or the TERMINATION of a process's last stream. `woken_by`: the
- * last event of a stream that woke this one after its own end; NULL: not known. Return 0 or -ENOMEM. */
-int processes_end_wait(struct history *history, const struct stream *stream,
-                       const struct record *record, const struct beginning *woken_by);
+/* Hand out a BLOCK, adding the edge from the child that ended it; or the TERMINATION of a process's last stream. Return 0
+ * or -ENOMEM. */
+int processes_end_wait(struct history *history, struct stream *stream, const struct record *record);
 int processes_hand_out_end(struct history *history, const struct stream *stream,
                            const struct record *record, struct history_event *event);
 

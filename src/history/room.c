@@ -18,7 +18,7 @@
  *
  * Which RECEIVE freed the buffer space is not reported: the latest one during the sender's wait is taken. Nor is it
  * reported which process holds an end without using it: pipes are inherited, so a relative that terminated just before
- * is taken.
+ * is taken, unless a WAKEUP says which process ended a poll.
  */
 #include "history/room.h"
 
@@ -28,8 +28,10 @@
 #include "history/receiving.h"
 #include "history/streams.h"
 #include "history/values.h"
+#include "history/wakeups.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 #define CLOCK_ERROR_MOST 1000000000 /* ns: with a larger error, clocks are not compared */
 
@@ -65,7 +67,8 @@ void room_forget(struct history *history, struct end *end)
     end->rooms = 0;
 }
 
-/* The latest of this type in [from, to], as far as clocks can be compared; NULL: none. */
+/* The latest of this type in [from, to]; if clocks cannot be compared, the CONNECT, since there is only one: a RECEIVE may
+ * lie before the wait. NULL: none. */
 static const struct beginning *find(const struct history *history, const struct end *other,
                                     const struct stream *stream, uint8_t id, uint64_t from,
                                     uint64_t to)
@@ -82,8 +85,8 @@ static const struct beginning *find(const struct history *history, const struct 
         if (room->stream == 0 || room->id != id)
             continue;
         uint64_t time = room->time - (uint64_t)ahead, when = room->when - (uint64_t)ahead;
-        if (!comparable ||
-            ((int64_t)(time + error - from) >= 0 && (int64_t)(to + error - when) >= 0))
+        bool within = (int64_t)(time + error - from) >= 0 && (int64_t)(to + error - when) >= 0;
+        if (comparable ? within : id == EVENT_CONNECT)
             return room;
     }
     return NULL;
@@ -152,6 +155,18 @@ static const struct beginning *holder_that_ended(const struct history *history,
     return last;
 }
 
+/* The process that woke the stream from its poll by its own end. NULL: none did, as far as is known. */
+static const struct beginning *holder_that_woke(struct history *history, struct stream *stream,
+                                                const struct record *record)
+{
+    const struct beginning *by_end;
+
+    return wakeups_show_end(history, stream, record, &by_end) && by_end != NULL &&
+                   by_end->id == EVENT_TERMINATION
+               ? by_end
+               : NULL;
+}
+
 /* The latest event of the stream that sent last at the other end, if that is another stream; NULL: not known. */
 static const struct beginning *latest_of_sender(const struct history *history,
                                                 const struct end *other,
@@ -167,15 +182,45 @@ static const struct beginning *latest_of_sender(const struct history *history,
     return sender == stream || latest == NULL || latest->stream == 0 ? NULL : latest;
 }
 
-/* Whether it terminated so long before that another process must have closed the file. */
+int room_note_end(struct history *history, struct end *end, const struct stream *stream)
+{
+    const struct beginning *latest = latest_of_sender(history, end->partner, stream);
+    struct sharing *sharing = latest == NULL ? NULL : sharing_of(end);
+
+    if (latest == NULL)
+        return 0;
+    if (sharing != NULL && sharing->closer == NULL)
+        sharing->closer = malloc(sizeof(*sharing->closer));
+    if (sharing == NULL || sharing->closer == NULL)
+        return -ENOMEM;
+    *sharing->closer = *latest;
+    return 0;
+}
+
+/* Whether it happened, as far as clocks show, after the end of the file was found, so that it did not lead there. */
+static bool is_later(const struct history *history, const struct end *end,
+                     const struct beginning *latest, uint64_t time)
+{
+    uint64_t error;
+    int64_t ahead;
+
+    if (!history_clock_between(history, end->partner->origin, latest->time, end->origin, &ahead,
+                               &error))
+        return false;
+    int64_t later = (int64_t)(latest->time + (uint64_t)ahead - time);
+    return later > 0 && (uint64_t)later > error;
+}
+
+/* Whether it terminated so long before that another process must have closed the file. Its memory is freed before its
+ * files are closed, and faster than it was filled. */
 static bool has_ended_before(const struct history *history, const struct end *end,
                              const struct beginning *latest, uint64_t time)
 {
-    return latest->id == EVENT_TERMINATION && latest->time + DYING < time &&
+    return latest->id == EVENT_TERMINATION && latest->time + DYING + latest->proc_time < time &&
            history_have_one_clock(history, end->origin, end->partner->origin);
 }
 
-int room_look_at_end(struct history *history, const struct end *end, const struct stream *stream,
+int room_look_at_end(struct history *history, const struct end *end, struct stream *stream,
                      const struct record *record, bool forced, struct process **ret_process)
 {
     uint64_t time = record->header.time;
@@ -185,8 +230,16 @@ int room_look_at_end(struct history *history, const struct end *end, const struc
     if (end == NULL)
         return 1;
     const struct beginning *latest = latest_of_sender(history, end->partner, stream);
-    if (is_inherited(end) && (latest == NULL || has_ended_before(history, end, latest, time)))
-        holder = holder_that_ended(history, stream, time, ret_process);
+    if (latest != NULL && is_later(history, end, latest, time)) {
+        latest = end->sharing == NULL ? NULL : end->sharing->closer;
+        if (latest == NULL || is_later(history, end, latest, time))
+            return 1; /* it went on after it had closed the file, and its event before is not known */
+    }
+    if (is_inherited(end) && (latest == NULL || has_ended_before(history, end, latest, time))) {
+        holder = holder_that_woke(history, stream, record);
+        if (holder == NULL)
+            holder = holder_that_ended(history, stream, time, ret_process);
+    }
     if (holder != NULL && holder->number == NO_NUMBER)
         return forced;
     if (holder != NULL)

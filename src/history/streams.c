@@ -332,11 +332,10 @@ int streams_hand_out(struct history *history, struct stream *stream, const struc
         result = values_add_edge(history, EDGE_CREATION, stream->origin, &stream->creator);
         stream->creation = CREATION_UNKNOWN;
     }
+    if (is_between_calls(record) && record->header.id != EVENT_SEND)
+        stream->full = 0; /* it has given up the send that waited for buffer space */
     if (result == 0 && record->header.id == EVENT_BLOCK)
-        result = processes_end_wait(history, stream, record,
-                                    stream->first_wakeup == 0
-                                        ? NULL
-                                        : wakeups_by_end(history, stream, record));
+        result = processes_end_wait(history, stream, record);
     if (result == 0 && stream->first_wakeup != 0)
         result = wakeups_end_sleep(history, stream, record);
     if (result == 0 && record->header.id == EVENT_WAKEUP)

@@ -8,6 +8,14 @@
  *
  *      stream --first_wakeup--> oldest --> ... --> latest <--last_wakeup--       their edges end at events that are
  *                                                                                held or not read yet
+ *
+ * The end of a poll makes no record if it has found nothing. Then the next BLOCK has the edge from what ended the poll, as
+ * an earlier one, and that from what ended its own sleep:
+ *
+ *      wakers            o WAKEUP                  o WAKEUP
+ *                         \ edge: wakeup, earlier   \ edge: wakeup
+ *      woken    o ~~~~~~~~ ------------- ~~~~~~~~~~~ o BLOCK
+ *               RECEIVECALL              its sleep
  */
 #include "history/wakeups.h"
 
@@ -42,6 +50,16 @@ static void remove_first(struct history *history, struct stream *stream)
     pool_give(&history->wakeups, index);
 }
 
+static void remove_second(struct history *history, struct wakeup *first)
+{
+    uint32_t index = first->next - 1;
+    struct wakeup *second = wakeup_at(history, first->next);
+
+    first->next = second->next;
+    values_spend(history, &second->waker.value);
+    pool_give(&history->wakeups, index);
+}
+
 void wakeups_forget(struct history *history, struct stream *stream)
 {
     while (stream->first_wakeup != 0)
@@ -63,8 +81,9 @@ int wakeups_note(struct history *history, uint32_t origin, const struct record *
 
     if (woken == NULL || waker == 0 || waker == woken->number)
         return 0;
-    if (!is_held(woken)) /* the stream has had no record since the previous one */
-        wakeups_forget(history, woken);
+    /* the stream has had no record since the previous ones, and one of them may have ended the wait before */
+    while (!is_held(woken) && woken->first_wakeup != woken->last_wakeup)
+        remove_first(history, woken);
     if (woken->waits_for_any && record->header.time > woken->began_time)
         /* its next call, whatever it is, began no earlier */
         woken->began_time = record->header.time;
@@ -89,41 +108,70 @@ int wakeups_note(struct history *history, uint32_t origin, const struct record *
 
 /* ---- the event that follows ---- */
 
-/* The WAKEUP that led to a record of the stream: the latest one that is older. Removes older ones from the list. NULL:
- * none. */
-static struct wakeup *latest_before(struct history *history, struct stream *stream,
-                                    const struct record *record)
+/* Whether it came before the sleep that this record ends: it ended the wait before that, whose end made no record. */
+static bool is_of_wait_before(const struct wakeup *wakeup, const struct record *record)
 {
-    struct wakeup *first = wakeup_at(history, stream->first_wakeup), *next;
+    return record->header.id == EVENT_BLOCK &&
+           wakeup->waker.time + record->block.duration < record->header.time;
+}
 
-    if (first == NULL || !event_is_metered(record->header.id) ||
-        first->waker.time > record->header.time)
-        return NULL;
-    while ((next = wakeup_at(history, first->next)) != NULL &&
-           next->waker.time <= record->header.time) {
+/* The WAKEUPs that led to a record of the stream: the latest that is older, and before it, if the record is a BLOCK, the
+ * latest of the wait before. Removes other older ones from the list, so that these are its first ones. Returns how many
+ * these are. */
+static unsigned led_to(struct history *history, struct stream *stream, const struct record *record)
+{
+    struct wakeup *first = wakeup_at(history, stream->first_wakeup), *second, *third;
+    uint64_t time = record->header.time;
+
+    if (first == NULL || !event_is_metered(record->header.id) || first->waker.time > time)
+        return 0;
+    while ((second = wakeup_at(history, first->next)) != NULL && second->waker.time <= time &&
+           (!is_of_wait_before(first, record) || is_of_wait_before(second, record))) {
         remove_first(history, stream);
-        first = next;
+        first = second;
     }
-    return first;
+    if (second == NULL || second->waker.time > time)
+        return 1;
+    while ((third = wakeup_at(history, second->next)) != NULL && third->waker.time <= time) {
+        remove_second(history, first);
+        second = third;
+    }
+    return 2;
+}
+
+/* Whether a record must wait until the WAKEUP, or the waker's latest event, is handed out; *ret_waker as in wakeups_wait. */
+static bool is_awaited(const struct history *history, const struct stream *stream,
+                       const struct wakeup *wakeup, struct stream **ret_waker)
+{
+    if (wakeup->waker.number != NO_NUMBER)
+        return false;
+    if (!wakeup->after_end)
+        return true;
+    struct stream *waker = find_stream(history, stream->origin, wakeup->waker.stream);
+    if (waker == NULL || !is_held(waker))
+        return false;
+    *ret_waker = waker;
+    return true;
 }
 
 bool wakeups_wait(struct history *history, struct stream *stream, const struct record *record,
                   struct stream **ret_waker)
 {
-    const struct wakeup *wakeup = latest_before(history, stream, record);
+    unsigned count = led_to(history, stream, record);
 
     *ret_waker = NULL;
-    if (wakeup == NULL || wakeup->waker.number != NO_NUMBER)
-        return false;
-    if (!wakeup->after_end)
-        return true;
-    *ret_waker = find_stream(history, stream->origin, wakeup->waker.stream);
-    return *ret_waker != NULL && is_held(*ret_waker);
+    for (uint32_t at = stream->first_wakeup; count > 0; count--) {
+        const struct wakeup *wakeup = wakeup_at(history, at);
+        if (is_awaited(history, stream, wakeup, ret_waker))
+            return true;
+        at = wakeup->next;
+    }
+    return false;
 }
 
 void wakeups_give_up(struct history *history, struct stream *stream, const struct record *record)
 {
-    if (latest_before(history, stream, record) != NULL)
+    if (led_to(history, stream, record) > 0)
         remove_first(history, stream);
 }
 
@@ -138,25 +186,44 @@ static const struct beginning *begins_at(const struct history *history, const st
                          : history_faded(history, stream->origin, wakeup->waker.stream);
 }
 
-const struct beginning *wakeups_by_end(struct history *history, struct stream *stream,
-                                       const struct record *record)
+bool wakeups_show_end(struct history *history, struct stream *stream, const struct record *record,
+                      const struct beginning **ret_by_end)
 {
-    const struct wakeup *wakeup = latest_before(history, stream, record);
+    unsigned count = led_to(history, stream, record);
+    const struct wakeup *wakeup = wakeup_at(history, stream->first_wakeup);
 
-    return wakeup == NULL || !wakeup->after_end ? NULL : begins_at(history, stream, wakeup);
+    *ret_by_end = NULL;
+    if (count == 2)
+        wakeup = wakeup_at(history, wakeup->next);
+    if (count == 0 || is_of_wait_before(wakeup, record))
+        return false;
+    if (wakeup->after_end)
+        *ret_by_end = begins_at(history, stream, wakeup);
+    return true;
+}
+
+static int add_edge(struct history *history, const struct stream *stream,
+                    const struct wakeup *wakeup, const struct record *record)
+{
+    const struct beginning *from = begins_at(history, stream, wakeup);
+
+    if (from == NULL || from->stream == 0 || from->number == NO_NUMBER)
+        return 0;
+    int result = history_add_edge_from(history, EDGE_WAKEUP, stream->origin, 0, from);
+    if (result == 0)
+        history->edges[history->edge_count - 1].earlier = is_of_wait_before(wakeup, record);
+    return result;
 }
 
 int wakeups_end_sleep(struct history *history, struct stream *stream, const struct record *record)
 {
-    const struct wakeup *wakeup = latest_before(history, stream, record);
+    int result = 0;
 
-    if (wakeup == NULL)
-        return 0;
-    const struct beginning *from = begins_at(history, stream, wakeup);
-    int result = from == NULL || from->stream == 0 || from->number == NO_NUMBER
-                     ? 0
-                     : history_add_edge_from(history, EDGE_WAKEUP, stream->origin, 0, from);
-    remove_first(history, stream);
+    for (unsigned count = led_to(history, stream, record); count > 0; count--) {
+        if (result == 0)
+            result = add_edge(history, stream, wakeup_at(history, stream->first_wakeup), record);
+        remove_first(history, stream);
+    }
     return result;
 }
 

@@ -8,22 +8,22 @@
 /* Notes a WAKEUP of this origin. Returns 0 or -ENOMEM. */
 int wakeups_note(struct history *history, uint32_t origin, const struct record *record);
 
-/* Whether a stream's record must wait for the WAKEUP that led to it. *ret_waker: the stream whose termination is
+/* Whether a stream's record must wait for a WAKEUP that led to it. *ret_waker: the stream whose termination is
  * awaited; NULL: none. */
 bool wakeups_wait(struct history *history, struct stream *stream, const struct record *record,
                   struct stream **ret_waker);
 
-/* The last event of the stream that ended this sleep after its own TERMINATION. NULL: none did, or it is no longer
- * known. */
-const struct beginning *wakeups_by_end(struct history *history, struct stream *stream,
-                                       const struct record *record);
+/* Whether a WAKEUP shows which stream ended the sleep before this record. *ret_by_end: that stream's last event, if it did
+ * so after its own TERMINATION; NULL: it did not, or its events are no longer known. */
+bool wakeups_show_end(struct history *history, struct stream *stream, const struct record *record,
+                      const struct beginning **ret_by_end);
 
-/* Hand out a record, adding the edge from what ended its stream's sleep; or a WAKEUP. Return 0 or -ENOMEM. */
+/* Hand out a record, adding the edges from what ended its stream's sleeps; or a WAKEUP. Return 0 or -ENOMEM. */
 int wakeups_end_sleep(struct history *history, struct stream *stream, const struct record *record);
 int wakeups_hand_out(struct history *history, const struct stream *stream,
                      const struct record *record, struct history_event *event);
 
-/* The WAKEUP that this record waits for is ignored. */
+/* A WAKEUP that led to this record is ignored, so that it does not wait for that. */
 void wakeups_give_up(struct history *history, struct stream *stream, const struct record *record);
 
 /* The stream is forgotten. */

@@ -237,11 +237,20 @@ static enum elapsed_kind kind_of_sleep(const struct live_thread *thread,
                : ELAPSED_EVENT;
 }
 
+/* Whether something is known to have ended the sleep of a BLOCK. */
+static bool is_ended(const struct history_event *event)
+{
+    for (uint32_t i = 0; i < event->edge_count; i++)
+        if (!event->edges[i].earlier)
+            return true;
+    return false;
+}
+
 static enum elapsed_kind kind_of_block(const struct live *live, const struct history_event *event)
 {
     const struct record *record = (const struct record *)event->event.header;
 
-    if ((record->header.flags & RECORD_TIME_LIMIT) != 0 && event->edge_count == 0)
+    if ((record->header.flags & RECORD_TIME_LIMIT) != 0 && !is_ended(event))
         return ELAPSED_LIMIT;
     return elapsed_kind_of_block(live->history, &live->waits.recorded, event);
 }

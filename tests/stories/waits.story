@@ -95,6 +95,25 @@ jq: .spent_on_ns | .time_limit == 30e6 and .timer == 0 and .lock == 0
 $ dpm report trace
 first: Time 86% of 35.0 ms: program[100] waited until the time limit of its call (futex), 1 time.
 
+== a wakeup ends a poll, which makes no record of its end: the wait for the disk after it has not ended by that
+| server  fork, == 20 ==, wakes .... wait4 ...... |
+| worker   '- epoll_wait ......'| fdatasync 5 |==1==
+process server launched
+process worker created by server
+server computes 20ms
+worker waits in epoll_wait until server
+worker sleeps 5ms in fdatasync uninterruptible
+worker computes 1ms
+worker ends
+server waits for worker
+server ends
+$ dpm dump --matched --json --type block trace | jq -s .
+jq: map(select(.system_call == 75)) | map(.edges | map([.kind, .earlier])) == [[["wakeup", true]]]
+$ dpm dump --matched --type block trace
+like: fdatasync.*, wakeup of the wait before
+$ dpm path --json trace
+jq: .cpu_ns == 21e6 and near(.outside_ns; 5e6)
+
 # ---- a child works for 100 ms, its parent waits for it in some way and then works for 50 ms: the path has both ----
 
 == a wait for a signal: of the end of a child
@@ -147,6 +166,31 @@ parent computes 50ms
 parent ends
 $ dpm path --json trace
 jq: .cpu_ns == 150e6 and .outside_ns < 1e5
+
+== a signal that is read from what the meter names, without WAKEUP
+machine vm without WAKEUP
+process parent launched
+process child created by parent
+child computes 100ms
+child ends
+parent sleeps in read until child ends on [signalfd]
+parent computes 50ms
+parent ends
+$ dpm path --json trace
+jq: .cpu_ns == 150e6 and .outside_ns < 1e5
+
+== a read of a timer that ends just after a child: no signal is read there
+| parent  fork ~~~ read [timerfd] ~~~ | == 5 ==
+| child     '== 20 ==, ends
+process parent launched
+process child created by parent
+child computes 20ms
+child ends
+parent sleeps 25ms in read on [timerfd]
+parent computes 5ms
+parent ends
+$ dpm dump --matched --json --type block trace
+jq: .system_call == 0 and .edges == null
 
 == a wait for an adopted grandchild: its own child ended long before
 | parent      fork ~ wait4 ~~~~~~~~~~~~~~~~~~~~~~ | == 50 == |

@@ -74,6 +74,10 @@ struct a_stream {
     struct sleeper sleeper;
     bool woken; /* by this one, and has recorded nothing since ... */
     struct place_of_step woken_by;
+    uint64_t woken_time;
+    bool woken_twice; /* ... and by this one before */
+    struct place_of_step woken_by_first;
+    bool woken_before; /* a BLOCK, if that comes next, begins after it was woken, not before */
     bool explained;    /* ... or it was, and what it records now has ended its wait */
     uint32_t sends_to; /* stream: a send is in progress; NOBODY: none is */
     uint32_t send_bytes, send_out;
@@ -307,7 +311,7 @@ static inline struct record *tell(struct computation *computation, uint32_t stre
         add_source(&computation->steps[at.chain][at.step], is->woken_by, ARC_ORDER, 0);
         computation->other_arcs++;
         is->explained = is->sleeper.asleep;
-        is->woken = false;
+        is->woken = is->woken_twice = false;
     }
     return record;
 }
@@ -646,12 +650,22 @@ static inline void block_in(struct computation *computation, uint32_t stream, ui
             (child == NULL || is->ended_time > child->ended_time))
             child = is;
     }
-    computation->now += duration;
-    bool woken = computation->stream[stream].woken;
+    struct a_stream *is = &computation->stream[stream];
+    /* else the WAKEUP ended the wait before. (Whether a child has woken it is no question here: history_waits_test.) */
+    bool woken = is->woken && !is->woken_before && call != CALL_WAIT;
+    bool woken_twice = woken && is->woken_twice;
+    computation->now += woken && duration > 0 ? duration - 1 : duration;
     struct record *record = tell(computation, stream, EVENT_BLOCK, 0, 0, 0);
+    if (woken && computation->now - is->woken_time > duration)
+        duration = computation->now - is->woken_time;
     record->block.system_call = call;
     record->block.state = 1;
     record->block.duration = duration;
+    is->woken_before = false;
+    if (woken_twice) {
+        add_source(step, is->woken_by_first, ARC_ORDER, 0);
+        computation->other_arcs++;
+    }
     if (child != NULL) {
         add_source(step, child->ended_at, ARC_ORDER, 0);
         computation->other_arcs++;
@@ -686,8 +700,12 @@ static inline void wake_another(struct computation *computation, uint32_t stream
     record->header.flags = after_end ? RECORD_NO_STREAM : 0;
     record->wakeup.woken = other + 1;
     record->wakeup.waker = after_end ? stream + 1 : 0;
-    computation->stream[other].woken = true;
-    computation->stream[other].woken_by =
+    struct a_stream *woken = &computation->stream[other];
+    woken->woken_twice = woken->woken;
+    woken->woken_by_first = woken->woken_by;
+    woken->woken = true;
+    woken->woken_time = computation->now;
+    woken->woken_by =
         after_end ? computation->stream[stream].ended_at : latest_step(computation, stream);
 }
 
@@ -948,6 +966,7 @@ static inline void do_alone(struct computation *computation, uint32_t stream, ui
         }
         __attribute__((fallthrough));
     case 0:
+        computation->stream[stream].woken_before = random_below(seed, 2) == 0;
         block_in(computation, stream, cpu, calls[random_below(seed, 3)], random_below(seed, 5000));
         break;
     case 1:

@@ -341,6 +341,17 @@ static const char *const cases[] = {
     "@20     s2#1 RECEIVE p2 [90,110)  <- s1#1:10, 10 external\n"
     "then 1 external\n",
 
+    "gigabytes before an end is met: positions have 32 bits, and it begins where the other is now\n"
+    "STREAM s1, s2 / PATH p1 tcp 1:4000 to 1:80 out 100 OLDER\n"
+    "@1      s1#1 SEND    p1 [100,1610612836)\n"
+    "@2      s1#2 SEND    p1 [1610612836,3221225572)\n"
+    "@3      s1#3 SEND    p1 [3221225572,536871012)\n"
+    "@4      s1#4 SEND    p1 [536871012,1073741924)\n"
+    "@5      PATH p2 tcp 1:80 to 1:4000 in 1073741924 OLDER\n"
+    "@6      s1#5 SEND    p1 [1073741924,1073741934)\n"
+    "@7      s2#1 RECEIVE p2 [1073741924,1073741934)  <- s1#5:10\n"
+    "then 4 unmatched-sends\n",
+
     "packets: a reader may leave a part of a packet, so positions of such a pipe may be wrong\n"
     "STREAM s1, s2 / PATH p1>p2 pipe PACKETS\n"
     "@10     s1#1 SEND    p1 [0,10)\n"

@@ -424,6 +424,7 @@ static void cause(struct reading *reading, struct causes *causes)
     if (kind == EDGE_KIND_COUNT && !has_bytes)
         complain(reading, reading->at, none);
     cause.kind = kind == EDGE_KIND_COUNT ? EDGE_EXACT : kind;
+    cause.earlier = take(reading, "earlier");
     reading_add_cause(causes, &cause);
 }
 

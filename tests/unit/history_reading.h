@@ -32,6 +32,7 @@ struct cause {
     enum edge_kind kind;
     struct reference from;
     uint32_t bytes;
+    bool earlier;
     const char *where;
 };
 

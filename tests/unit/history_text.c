@@ -47,6 +47,8 @@ static void write_cause(FILE *out, const struct cause *cause)
         fprintf(out, ":%u", cause->bytes);
     if (cause->kind != EDGE_EXACT)
         fprintf(out, " %s", edge_kind_name(cause->kind));
+    if (cause->earlier)
+        fputs(" earlier", out);
 }
 
 static void write_causes(FILE *out, const char *who, const struct causes *causes)
@@ -143,7 +145,8 @@ static void note_edge(struct run *run, struct line *line, const struct history_e
         fprintf(run->report, "    an edge has the value of event %" PRIu64 "\n", *value);
     }
     const struct line *from = &run->reading->lines[run->by_number[edge->number]];
-    const struct cause cause = {.kind = edge->kind, .from = from->name, .bytes = edge->bytes};
+    const struct cause cause = {
+        .kind = edge->kind, .from = from->name, .bytes = edge->bytes, .earlier = edge->earlier};
     compare_edge(run, line, edge, from);
     reading_add_cause(&line->found, &cause);
 }
@@ -264,6 +267,7 @@ static bool are_causes_equal(const struct causes *a, const struct causes *b)
         return false;
     for (size_t i = 0; i < a->count; i++)
         if (a->of[i].kind != b->of[i].kind || a->of[i].bytes != b->of[i].bytes ||
+            a->of[i].earlier != b->of[i].earlier ||
             !is_same_reference(&a->of[i].from, &b->of[i].from))
             return false;
     return true;

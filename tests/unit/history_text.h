@@ -65,6 +65,7 @@
  *
  *      ... <- s1#1:10 [exact|ordered|inferred]   an edge of a message: its record, bytes, kind
  *      ... <- s1#1 creation|termination|room|connection|end|wakeup
+ *      ... <- s1#1 wakeup earlier              it ended the wait before the BLOCK
  *      ... <- 5 external|unselected|unmatched    bytes without an edge, after the edges
  *      order s1#1 kernel@20 B.s1#1             these come out in this order (not checked for live sources)
  *      then 1 lost, 2 unmatched-sends          counts at the end

@@ -56,6 +56,15 @@ static const char *const cases[] = {
     "@50     s1#4 SEND     p1 [60,70)\n"
     "then 1 unmatched-sends\n",
 
+    "a wait for room is given up, and another wait follows: the send after that did not wait\n"
+    "STREAM s1, s2 / PATH p1>p2 unix-stream\n"
+    "@10     s1#1 SEND     p1 [0,60)\n"
+    "@20     s1#2 SENDCALL p1 [60,60)\n"
+    "@60     s2#1 RECEIVE  p2 [0,60)   <- s1#1:60\n"
+    "@30..90 s1#3 BLOCK    nanosleep\n"
+    "@100    s1#4 SEND     p1 [60,70)\n"
+    "then 1 unmatched-sends\n",
+
     "room in two recordings: of one machine, whose clock says what was received meanwhile\n"
     "not live / MACHINE B is A / PATH p1 tcp 1:4000 to 1:80 / PATH B.p1 tcp 1:80 to 1:4000\n"
     "@10     s1#1 SEND     p1 [0,20)\n"
@@ -65,6 +74,14 @@ static const char *const cases[] = {
     "@40     s1#4 SENDCALL p1 [30,30)\n"
     "@45   B.s1#2 RECEIVE  p1 [10,20)  <- s1#1:10\n"
     "@50     s1#5 SEND     p1 [30,40)  <- B.s1#2 room\n"
+    "then 2 unmatched-sends\n",
+
+    "room where clocks are not comparable: the RECEIVE of one-way traffic may lie before the wait\n"
+    "not live / MACHINE B / PATH p1 tcp 1:4000 to 2:80 / PATH B.p1 tcp 2:80 to 1:4000\n"
+    "@10     s1#1 SEND     p1 [0,20)\n"
+    "@20   B.s1#1 RECEIVE  p1 [0,10)  <- s1#1:10\n"
+    "@1s     s1#2 SENDCALL p1 [20,20)\n"
+    "@2s     s1#3 SEND     p1 [20,30)\n"
     "then 2 unmatched-sends\n",
 
     "parents and children: a child begins with its creation; its end ends its parent's wait\n"
@@ -100,6 +117,74 @@ static const char *const cases[] = {
     "@5s         kernel WAKEUP s1 by s2\n"
     "@5..5s+10   s1#3 BLOCK wait4    <- s2#1 termination, s2#1 wakeup\n"
     "@5s+20..5s+30 s1#4 BLOCK wait4\n",
+
+    "a child signals its parent: the one that woke it has sent that, though another ended later\n"
+    "STREAM s1\n"
+    "@1          s1#1 CREATEPROCESS s2\n"
+    "@2          s1#2 CREATEPROCESS s3\n"
+    "@10ms       s2#1 TERMINATION      <- s1#1 creation\n"
+    "@28ms       s3#1 TERMINATION      <- s1#2 creation\n"
+    "@30ms       kernel WAKEUP s1 by s2\n"
+    "@5..31ms    s1#3 BLOCK sigsuspend <- s2#1 termination, s2#1 wakeup\n"
+    "@32ms       kernel WAKEUP s1 by s3\n"
+    "@31ms..33ms s1#4 BLOCK sigsuspend <- s3#1 termination, s3#1 wakeup\n",
+
+    "a child that is one of many: it woke its parent, and eight others have ended since it did\n"
+    "STREAM s1\n"
+    "@1      s1#1  CREATEPROCESS s2\n"
+    "@2      s1#2  CREATEPROCESS s3\n"
+    "@3      s1#3  CREATEPROCESS s4\n"
+    "@4      s1#4  CREATEPROCESS s5\n"
+    "@5      s1#5  CREATEPROCESS s6\n"
+    "@6      s1#6  CREATEPROCESS s7\n"
+    "@7      s1#7  CREATEPROCESS s8\n"
+    "@8      s1#8  CREATEPROCESS s9\n"
+    "@9      s1#9  CREATEPROCESS s10\n"
+    "@11     s2#1  TERMINATION   <- s1#1 creation\n"
+    "@12     s3#1  TERMINATION   <- s1#2 creation\n"
+    "@13     s4#1  TERMINATION   <- s1#3 creation\n"
+    "@14     s5#1  TERMINATION   <- s1#4 creation\n"
+    "@15     s6#1  TERMINATION   <- s1#5 creation\n"
+    "@16     s7#1  TERMINATION   <- s1#6 creation\n"
+    "@17     s8#1  TERMINATION   <- s1#7 creation\n"
+    "@18     s9#1  TERMINATION   <- s1#8 creation\n"
+    "@19     s10#1 TERMINATION   <- s1#9 creation\n"
+    "@30     kernel WAKEUP s1 by s2\n"
+    "@10..31 s1#10 BLOCK wait4   <- s2#1 termination, s2#1 wakeup\n",
+
+    "a child older than the recording: it woke its parent, and not the child that is known\n"
+    "STREAM s1, s2\n"
+    "@1      s1#1 CREATEPROCESS s3\n"
+    "@10     s2#1 TERMINATION\n"
+    "@11     s3#1 TERMINATION   <- s1#1 creation\n"
+    "@20     kernel WAKEUP s1 by s2\n"
+    "@5..21  s1#2 BLOCK wait4   <- s2#1 termination, s2#1 wakeup\n",
+
+    "a child of two threads: the one that woke the parent ended first; they end one wait\n"
+    "STREAM s1\n"
+    "@1      s1#1 CREATEPROCESS s2\n"
+    "@2      STREAM s3 of process s2 created by s2\n"
+    "@2      s2#1 CREATEPROCESS s3    <- s1#1 creation\n"
+    "@10     s2#2 TERMINATION thread\n"
+    "@20     s3#1 TERMINATION         <- s2#1 creation\n"
+    "@30     kernel WAKEUP s1 by s2\n"
+    "@5..31  s1#2 BLOCK wait4         <- s2#2 termination, s2#2 wakeup\n"
+    "@31..40 s1#3 BLOCK wait4\n",
+
+    "a signal of a live thread: no child has ended the wait, though one ended just before\n"
+    "STREAM s1, s9\n"
+    "@1          s1#1 CREATEPROCESS s2\n"
+    "@10         s2#1 TERMINATION       <- s1#1 creation\n"
+    "@50ms       s9#1 WAKEUP s1\n"
+    "@20ms..51ms s1#2 BLOCK sigsuspend  <- s9#1 wakeup\n",
+
+    "the end of another process: what woke a wait for a signal by its end need not be a child\n"
+    "STREAM s1, s9\n"
+    "@1      s1#1 CREATEPROCESS s2\n"
+    "@10     s2#1 TERMINATION       <- s1#1 creation\n"
+    "@11     s9#1 TERMINATION\n"
+    "@20     kernel WAKEUP s1 by s9\n"
+    "@5..30  s1#2 BLOCK sigsuspend  <- s9#1 wakeup\n",
 
     "waits for orphans: an ancestor may wait for a child whose parent has ended\n"
     "STREAM s1, s9\n"
@@ -174,6 +259,37 @@ static const char *const cases[] = {
     "@23     s1#5 WAKEUP s99\n" /* and no stream */
     "@24     s1#6 EXEC\n"
     "@25     s2#4 CREATEPATH p2    <- s1#3 wakeup\n",
+
+    "a wakeup of the wait before: the poll made no record of its end, and a BLOCK follows\n"
+    "STREAM s1, s2\n"
+    "@10       s2#1 RECEIVECALL p0\n"
+    "@20       s1#1 WAKEUP s2\n"
+    "@1ms..6ms s2#2 BLOCK nanosleep  <- s1#1 wakeup earlier\n",
+
+    "two wakeups, two waits: one ended the wait before, whose end made no record, one the BLOCK\n"
+    "STREAM s1, s2\n"
+    "@10     s2#1 RECEIVECALL p0\n"
+    "@20     s1#1 WAKEUP s2\n"
+    "@40     s1#2 WAKEUP s2\n"
+    "@30..45 s2#2 BLOCK nanosleep  <- s1#1 wakeup earlier, s1#2 wakeup\n"
+    "@50     s1#3 WAKEUP s2\n"
+    "@60     s1#4 WAKEUP s2\n"
+    "@70     s1#5 WAKEUP s2\n"
+    "@65..75 s2#3 BLOCK nanosleep  <- s1#4 wakeup earlier, s1#5 wakeup\n"
+    "@80     s1#6 WAKEUP s2\n"
+    "@81     s1#7 WAKEUP s2\n"
+    "@85..90 s2#4 BLOCK nanosleep  <- s1#7 wakeup earlier\n",
+
+    "two wakeups, two waits, of a held stream: the woken stream comes out behind both\n"
+    "STREAM s1, s2, s3 / PATH p1>p2 unix-stream\n"
+    "@10     s2#1 RECEIVE p2 [0,60)   <- s1#1:60\n"
+    "@11     s3#1 RECEIVE p2 [60,70)  <- s1#1:10\n"
+    "@12     s3#2 RECEIVECALL p0\n"
+    "@13     s2#2 WAKEUP s3\n"
+    "@20     s2#3 WAKEUP s3\n"
+    "@21     s2#4 WAKEUP s3\n"
+    "@15..22 s3#3 BLOCK nanosleep     <- s2#2 wakeup earlier, s2#4 wakeup\n"
+    "@5..40  s1#1 SEND    p1 [0,70)\n",
 
     "woken by a held stream: the woken stream comes out behind it, though it waits for a SEND\n"
     "STREAM s1, s2, s3 / PATH p1>p2 unix-stream\n"
@@ -268,6 +384,17 @@ static const char *const cases[] = {
     "@20     s2#1 RECEIVE p2 [0,10)       <- s1#1:10\n"
     "@30     s2#2 RECEIVE p2 [10,10) END_OF_FILE  <- s1#2 end\n",
 
+    "closed, and the sender goes on: a held RECEIVE of the end has its edge from before that\n"
+    "STREAM s1, s2 / PATH p1>p2 unix-stream / PATH p3 tcp 1:4000 to 1:80\n"
+    "@5      s2#1 SEND    p1 [0,10)\n"
+    "@6      s2#2 EXEC\n"
+    "@10     s1#1 RECEIVE p3 [0,10)               <- 10 external\n"
+    "@11     s1#2 RECEIVE p2 [0,10)               <- s2#1:10\n"
+    "@12     s1#3 RECEIVE p2 [10,10) END_OF_FILE  <- s2#2 end\n"
+    "@900ms  s2#3 EXEC\n"
+    "@2s     s2#4 EXEC\n"
+    "then 1 external\n",
+
     "a thread ends: no wait for a child ends with it\n"
     "STREAM s1 / STREAM s2 of process s1 created by s1\n"
     "@10     s1#1 CREATEPROCESS s2\n"
@@ -279,12 +406,35 @@ static const char *const cases[] = {
     "@1      s1#1 CREATEPROCESS s2\n"
     "@2      s1#2 CREATEPROCESS s3\n"
     "@4      PATH p1>p2 pipe\n"
-    "@5      s2#1 SEND    p1 [0,10)       <- s1#1 creation\n"
+    "@5      s2#1 SEND    p1 [0,10) cpu 1ms  <- s1#1 creation\n"
     "@6      s1#3 RECEIVE p2 [0,10)       <- s2#1:10\n"
     "@7      s1#4 RECEIVECALL p2\n"
-    "@8      s2#2 TERMINATION\n"
+    "@8      s2#2 TERMINATION cpu 2ms\n"
     "@1s     s3#1 TERMINATION             <- s1#2 creation\n"
     "@1s+10  s1#5 RECEIVE p2 END_OF_FILE  <- s3#1 end\n",
+
+    "a writer that frees much memory: it closes the file after that, though a relative has ended\n"
+    "STREAM s1\n"
+    "@1      s1#1 CREATEPROCESS s2\n"
+    "@2      s1#2 CREATEPROCESS s3\n"
+    "@4      PATH p1>p2 pipe\n"
+    "@5      s2#1 SEND    p1 [0,10) cpu 1s   <- s1#1 creation\n"
+    "@6      s1#3 RECEIVE p2 [0,10)          <- s2#1:10\n"
+    "@7      s1#4 RECEIVECALL p2\n"
+    "@8      s2#2 TERMINATION cpu 2s\n"
+    "@100ms  s3#1 TERMINATION                <- s1#2 creation\n"
+    "@150ms  s1#5 RECEIVE p2 END_OF_FILE     <- s2#2 end\n",
+
+    "the end of a file after a poll: the relative whose end woke the reader closed it\n"
+    "STREAM s1\n"
+    "@1      s1#1 CREATEPROCESS s3\n"
+    "@2      s1#2 CREATEPROCESS s4\n"
+    "@4      PATH p1>p2 pipe\n"
+    "@5      s1#3 RECEIVECALL p0\n"
+    "@10     s3#1 TERMINATION             <- s1#1 creation\n"
+    "@11     s4#1 TERMINATION             <- s1#2 creation\n"
+    "@20     kernel WAKEUP s1 by s3\n"
+    "@30     s1#4 RECEIVE p2 END_OF_FILE  <- s3#1 end, s3#1 wakeup\n",
 };
 
 /* Between machines, once messages have related their clocks: a sender waited for the RECEIVE that came meanwhile. */

@@ -154,6 +154,21 @@ static void datagrams(void **state)
     joiner_done(&ends.joiner);
 }
 
+/* Containers of two machines have the same addresses: the ends of one machine belong together, whichever was met last. */
+static void addresses_of_each_machine(void **state)
+{
+    struct ends ends = {0};
+
+    (void)state;
+    add(&ends, 0, 0, internet(PATH_UDP, 2, 4000, 3, 53, 0, 0));
+    add(&ends, 1, 1, internet(PATH_UDP, 2, 4000, 3, 53, 0, 0));
+    add(&ends, 2, 0, internet(PATH_UDP, 3, 53, 2, 4000, 0, 0));
+    add(&ends, 3, 1, internet(PATH_UDP, 3, 53, 2, 4000, 0, 0));
+    assert_joined(&ends, 0, 2);
+    assert_joined(&ends, 1, 3);
+    joiner_done(&ends.joiner);
+}
+
 static struct path_record client(void)
 {
     return internet(PATH_UDP, 1, 4000, 1, 53, 0, 0);
@@ -279,6 +294,7 @@ int main(void)
         cmocka_unit_test(pipes),
         cmocka_unit_test(pipes_of_another_recording),
         cmocka_unit_test(datagrams),
+        cmocka_unit_test(addresses_of_each_machine),
         cmocka_unit_test(closed_again),
         cmocka_unit_test(former_is_not_joined_again),
         cmocka_unit_test(one_knows_the_other),

@@ -401,7 +401,14 @@ static bool naive_is_own_partner(const struct path_record *path)
     return path->local_port == path->remote_port && memcmp(path->local, path->remote, 4) == 0;
 }
 
-/* The latest described unjoined end among those that match this well. */
+/* Whether `other` is on the machine of `end`. */
+static bool naive_is_near(const struct naive *naive, size_t end, size_t other)
+{
+    return naive_machine(naive, naive->recording->origin_of[end]) ==
+           naive_machine(naive, naive->recording->origin_of[other]);
+}
+
+/* The latest described unjoined end among those that match this well: of the same machine, or else of any. */
 static size_t naive_partner(const struct naive *naive, size_t end, int wanted, size_t now)
 {
     size_t found = NONE;
@@ -410,7 +417,10 @@ static size_t naive_partner(const struct naive *naive, size_t end, int wanted, s
         if (!naive_is_end(naive, other) || other == end || naive->partner[other] != NONE ||
             naive_match(naive, end, other, now) < wanted)
             continue;
-        if (found == NONE || naive->description[other] > naive->description[found])
+        bool near = naive_is_near(naive, end, other);
+        bool as_near = found != NONE && near == naive_is_near(naive, end, found);
+        if (found == NONE ||
+            (as_near ? naive->description[other] > naive->description[found] : near))
             found = other;
     }
     return found;

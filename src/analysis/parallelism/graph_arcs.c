@@ -48,7 +48,9 @@ static bool may_have_woken(const struct arrival *arrival, const struct history_e
 /* How long the stream slept, if the edge may have ended that. */
 static uint64_t waited_for(const struct arrival *arrival, const struct history_edge *edge)
 {
-    return may_have_woken(arrival, edge) ? arrival->waited : 0;
+    if (!may_have_woken(arrival, edge))
+        return 0;
+    return edge->earlier ? arrival->waited_before : arrival->waited;
 }
 
 static int add_message_arc(struct graph *graph, struct arrival *arrival,
@@ -158,7 +160,7 @@ static bool may_have_woken(const struct arrival *arrival, const struct history_e
     const struct graph_stream *stream = arrival->stream;
 
     if (edge->kind == EDGE_WAKEUP)
-        return true;
+        return !edge->earlier || stream->sleeps != AWAKE;
     if (edge->kind == EDGE_FILE)
         return false; /* a read finds what is there */
     if (stream->sleeps == AWAKE || edge->origin != stream->origin)
@@ -199,13 +201,14 @@ void graph_look_at_edges(struct graph *graph, struct arrival *arrival)
 {
     const struct history_event *event = arrival->event;
 
-    arrival->answered = arrival->woken = false;
+    arrival->answered = arrival->woken = arrival->ends_block = arrival->ended_before = false;
     for (uint32_t i = 0; i < event->edge_count; i++) {
         const struct history_edge *edge = &event->edges[i];
         if (edge->kind == EDGE_CREATION || !is_of_graph(graph, arrival, edge) ||
             !may_have_woken(arrival, edge))
             continue;
         *(edge->kind == EDGE_WAKEUP ? &arrival->woken : &arrival->answered) = true;
+        *(edge->earlier ? &arrival->ended_before : &arrival->ends_block) = true;
     }
     arrival->explained = arrival->answered || arrival->woken;
 }

@@ -185,7 +185,7 @@ static int block(struct graph *graph, struct arrival *arrival)
     const struct record *record = (const struct record *)arrival->event->event.header;
     int result = arrive(graph, arrival);
 
-    if (result < 0 || arrival->explained)
+    if (result < 0 || arrival->ends_block)
         return result;
     if (is_lock(graph, arrival)) {
         graph_count_wait(&graph->result->locks, &graph->locks, arrival,
@@ -366,8 +366,8 @@ static void note_time(struct graph *graph, const struct event *event)
         graph->result->duration = origin->last - origin->first;
 }
 
-/* Whether the event is inside a call that counts as a whole: the stream stops, or sleeps for a lock in the kernel; or
- * it comes to a path, which is reported just before what ended the wait. */
+/* Whether the event is inside a call that counts as a whole: the stream stops, or sleeps for a lock in the kernel, unless
+ * it has been woken from its call before; or it comes to a path, which is reported just before what ended the wait. */
 static bool is_within(const struct arrival *arrival)
 {
     const struct record *record = (const struct record *)arrival->event->event.header;
@@ -379,7 +379,7 @@ static bool is_within(const struct arrival *arrival)
     case EVENT_STARTPROCESS:
         return true;
     case EVENT_BLOCK:
-        return (record->block.state & 1) == 0; /* not interruptible */
+        return (record->block.state & 1) == 0 && !arrival->ended_before; /* not interruptible */
     case EVENT_CREATEPATH:
     case EVENT_CONNECT:
     case EVENT_CONNECTFAILED:
@@ -442,6 +442,8 @@ int graph_add_event(struct graph *graph, struct graph_stream *stream,
     arrival.waited = record->header.id == EVENT_BLOCK ? stretch_whole_time(block_slept(event))
                      : arrival.slept                  ? slept_for(&arrival)
                                                       : 0;
+    if (record->header.id == EVENT_BLOCK && arrival.slept)
+        arrival.waited_before = slept_for(&arrival);
     result = handle(graph, &arrival);
     arrival.chain->time = record->header.time;
     if (result == 0 && event->value != NULL)

@@ -72,10 +72,13 @@ struct arrival {
     struct chain *chain;
     uint64_t cpu;
     bool slept;
-    uint64_t waited; /* ns of sleep that it ended */
-    bool answered;   /* something metered has arrived that may have ended its wait ... */
-    bool woken;      /* ... or a WAKEUP reports what has ended it */
-    bool explained;  /* one of these */
+    uint64_t waited;        /* ns of sleep that it ended ... */
+    uint64_t waited_before; /* ... and of the wait before, if it is a BLOCK */
+    bool answered;          /* something metered has arrived that may have ended its wait ... */
+    bool woken;             /* ... or a WAKEUP reports what has ended it */
+    bool explained;         /* one of these ... */
+    bool ends_block;        /* ... and not only of the wait before a BLOCK ... */
+    bool ended_before;      /* ... which a WAKEUP reports to be over */
 };
 
 /* Fills in what the history's edges show. */

@@ -21,7 +21,7 @@
 static bool was_woken(const struct history_event *event)
 {
     for (uint32_t i = 0; i < event->edge_count; i++)
-        if (event->edges[i].kind == EDGE_WAKEUP)
+        if (event->edges[i].kind == EDGE_WAKEUP && !event->edges[i].earlier)
             return true;
     return false;
 }

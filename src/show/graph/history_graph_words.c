@@ -289,7 +289,10 @@ void graph_describe_edge(const struct history_graph *graph, const struct graph_e
     show_counted(edge->bytes, "byte", count);
     if (passes)
         add(text, "%s, ", count);
-    add(text, "%s%s", edge_kind_name(edge->kind), edge->doubtful ? ", in doubt" : "");
+    add(text, "%s%s", edge_kind_name(edge->kind),
+        edge->doubtful  ? ", in doubt"
+        : edge->earlier ? " of the wait before"
+                        : "");
     add_ends(graph, edge->number, event, text);
     if (passes)
         add_path(graph, edge->origin, edge->path, text);

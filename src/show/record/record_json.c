@@ -460,8 +460,9 @@ static json_t *edge_object(const struct history_edge *edge)
                   (json_int_t)edge->sequence, "event", event_type(edge->id)->name, "bytes",
                   (json_int_t)edge->bytes);
 
-    if (object != NULL && edge->doubtful &&
-        json_object_set_new(object, "doubtful", json_true()) < 0) {
+    if (object != NULL &&
+        ((edge->doubtful && json_object_set_new(object, "doubtful", json_true()) < 0) ||
+         (edge->earlier && json_object_set_new(object, "earlier", json_true()) < 0))) {
         json_decref(object);
         return NULL;
     }

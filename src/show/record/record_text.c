@@ -710,7 +710,9 @@ static void print_edges(const struct record_face *face, const struct history_eve
         if (edge->bytes > 0)
             fprintf(face->file, ", %" PRIu32 " bytes", edge->bytes);
         fprintf(face->file, ", %s%s", edge_kind_name(edge->kind),
-                edge->doubtful ? ", in doubt" : "");
+                edge->doubtful  ? ", in doubt"
+                : edge->earlier ? " of the wait before"
+                                : "");
     }
     if (event->edge_count > EDGES_SHOWN)
         fprintf(face->file, "; and %" PRIu32 " more", event->edge_count - EDGES_SHOWN);
