@@ -50,7 +50,7 @@ END
 
 # run_parts MESSAGES...
 run_parts() {
-    rm -f err
+    rm -rf err "$name.trace"
     # shellcheck disable=SC2086 # several options
     "$dpm" run --interval 250ms --kinds unix $options -o "$name.trace" sh parts.sh "$load" "$total" "$@" > out 2> err
     so_far err > report
