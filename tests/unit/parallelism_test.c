@@ -521,26 +521,6 @@ static void a_wakeup_within_a_wait(void **state)
     parallelism_free(parallelism);
 }
 
-/* A WAKEUP ends a poll, whose end makes no record; a sleep that begins after that is not ended by it. */
-static void a_wakeup_of_the_wait_before(void **state)
-{
-    struct computation *computation = *state;
-    struct parallelism_options options = plain_options();
-
-    begin(computation, 2);
-    wait_for(computation, 1, NOBODY, 0);
-    computation->now += 1000;
-    wake_up(computation, 0, 1, 1000);
-    computation->stream[1].woken_before = true;
-    block_in(computation, 1, 0, CALL_SLEEP, 5000);
-    is_as_naive(computation);
-    struct parallelism *parallelism = ask(computation, &options);
-    assert_int_equal(parallelism->asleep.count, 1);
-    assert_int_equal(parallelism->asleep.time, 5000);
-    assert_int_equal(longest(parallelism, 0, STEP_MAX), 1000 + 5000);
-    parallelism_free(parallelism);
-}
-
 /* A joined thread, or a child: its end is recorded before it wakes the waiting one. */
 static void a_wakeup_after_the_end(void **state)
 {
@@ -755,6 +735,26 @@ static void is_as_naive(struct computation *computation)
     struct parallelism *parallelism = ask(computation, &options);
     assert_true((double)longest(parallelism, 0, STEP_MAX) == longest_path(&world));
     assert_true((double)longest(parallelism, 0, STEP_SHARING) == simulate(&world));
+    parallelism_free(parallelism);
+}
+
+/* A WAKEUP ends a poll, whose end makes no record; a sleep that begins after that is not ended by it. */
+static void a_wakeup_of_the_wait_before(void **state)
+{
+    struct computation *computation = *state;
+    struct parallelism_options options = plain_options();
+
+    begin(computation, 2);
+    wait_for(computation, 1, NOBODY, 0);
+    computation->now += 1000;
+    wake_up(computation, 0, 1, 1000);
+    computation->stream[1].woken_before = true;
+    block_in(computation, 1, 0, CALL_SLEEP, 5000);
+    is_as_naive(computation);
+    struct parallelism *parallelism = ask(computation, &options);
+    assert_int_equal(parallelism->asleep.count, 1);
+    assert_int_equal(parallelism->asleep.time, 5000);
+    assert_int_equal(longest(parallelism, 0, STEP_MAX), 1000 + 5000);
     parallelism_free(parallelism);
 }
 
