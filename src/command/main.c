@@ -200,7 +200,8 @@ static void report_end(const struct source_state *state, const char *name)
     else if (state->end_reason == END_DISK)
         command_say("%s: the recording stopped because the trace could not be written", name);
     else if (state->end_reason == END_METER)
-        command_say("%s: the recording stopped because the meter failed, or dpmd ended the session",
+        command_say("%s: the recording stopped because the meter or DPM itself failed, or dpmd "
+                    "ended the session",
                     name);
 }
 

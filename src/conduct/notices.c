@@ -83,7 +83,7 @@ const char *notice_early_end(const struct recording_said *said)
     } ends[] = {
         {"size", "its trace has reached its largest size"},
         {"disk", "its trace could not be written"},
-        {"meter", "the meter failed, or dpmd ended the session"},
+        {"meter", "the meter or DPM itself failed, or dpmd ended the session"},
         {"agent", "its agent ended"},
     };
 

@@ -99,7 +99,7 @@ static const struct event_field lost_fields[] = {
     U(record, lost.count, "count", "records"),
     U(record, lost.ring, "ring", "0 control, 1 data"),
     U(record, lost.reason, "reason",
-      "1: the ring was full, 2: hooks were skipped, 3: no memory for their connections"),
+      "1: the ring was full, 2: hooks were skipped, 3: no memory for connections or files"),
     END_OF_FIELDS,
 };
 
@@ -350,7 +350,7 @@ static const struct event_field end_fields[] = {
     U(end_record, records, "records", "records in the trace, this one included"),
     U(end_record, lost, "lost", "records lost, all rings"),
     U(end_record, reason, "reason",
-      "1 complete, 2 size, 3 write error, 4 repaired, 5 the meter failed, or ended by dpmd"),
+      "1 complete, 2 size, 3 write error, 4 repaired, 5 the meter or DPM failed, or ended by dpmd"),
     END_OF_FIELDS,
 };
 

@@ -359,7 +359,7 @@ enum lost_reason {
     /* The kernel skipped hooks that were already running on that CPU: they were interrupted by an interrupt or another
      * task. `count` is an upper bound: a hook that runs for an unmetered process makes no record. */
     LOST_SKIPPED = 2,
-    LOST_NO_PATH = 3, /* messages: no memory for their connection, or too many of these */
+    LOST_NO_PATH = 3, /* messages, uses of files: no memory for the path, or too many paths */
 };
 
 enum signal_result {
@@ -718,7 +718,7 @@ enum end_reason {
     END_SIZE = 2,     /* the trace reached its maximum size */
     END_DISK = 3,     /* a write failed: disk full, or an error */
     END_REPAIRED = 4, /* `dpm repair` closed a truncated trace */
-    END_METER = 5,    /* the meter failed, or the service that had loaded it ended it */
+    END_METER = 5,    /* the meter or DPM failed, or the service ended its session */
 };
 
 struct end_record {

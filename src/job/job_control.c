@@ -161,8 +161,8 @@ static void look_for_early_end(struct jobs *jobs, struct job *job,
     jobs_error(jobs, "%s: the recording of job %s ended early: %s", machine->name, job->name, why);
 }
 
-/* What its meter has not recorded. */
-static void say_missed(struct jobs *jobs, struct job_machine *machine, json_t *result)
+/* What its meter has not recorded: of each recording, though that of an earlier job has missed the same. */
+static void say_missed(struct jobs *jobs, const struct job_machine *machine, json_t *result)
 {
     json_t *note;
     size_t i;
@@ -170,7 +170,7 @@ static void say_missed(struct jobs *jobs, struct job_machine *machine, json_t *r
     json_array_foreach(json_object_get(result, "notes"), i, note)
     {
         if (json_is_string(note))
-            jobs_say_once(jobs, machine, json_string_value(note));
+            jobs_tell(jobs, "note: %s: %s", machine->name, json_string_value(note));
     }
 }
 

@@ -22,7 +22,8 @@
 
 /* ---- while recording ---- */
 
-/* A write error, the size limit, or an error of the meter ends the recording, never the metered processes. */
+/* A write error, the size limit, or any other error (of the meter, or our own) ends the recording, never the metered
+ * processes. */
 static int give_up(struct recording *recording, int error)
 {
     const struct trace_writer *writer = recording->writer;

@@ -80,6 +80,15 @@ check_equal "a recording that has ended early: removejob fails, and gives the re
     "1 dpm: full: the recording of job j ended early: its trace could not be written" "$? $(cat err)"
 check_equal "... when it ends, the job is named" 1 "$(grep -c '^full: the recording of job j ended: no space left$' out)"
 wait_for 30 no_session
+recorded full 'removejob j
+newjob k
+add k full true
+startjob k
+wait k
+removejob k'
+check_equal "what the meter has missed is noted for each job, though it is the same" 2 \
+    "$(grep -c '^note: full: ?\[2J2 messages are missed$' out)"
+wait_for 30 no_session
 recorded full die
 check_equal "... die fails, too, and ends the session" \
     "1 dpm: full: the recording of job j ended early: its trace could not be written" "$? $(cat err)"

@@ -423,6 +423,11 @@ reason 4
 "$dpm" dump ended > out 2> err
 says "a trace that was repaired" 'dpm: ended was cut and repaired: its last records are missing' \
     'dpm: ended: 3 records were lost'
+reason 5
+"$dpm" dump ended > out 2> err
+says "a recording that failed, not for its disk" \
+    'dpm: ended: the recording stopped because the meter or DPM itself failed, or dpmd ended the session' \
+    'dpm: ended: 3 records were lost'
 
 copy damaged
 set_byte damaged/data $((4096 + 88 + 8)) 200

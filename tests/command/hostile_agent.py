@@ -6,7 +6,7 @@ as the agent would, and answers requests with what no agent would answer. MODE:
     version  its answer line is of another version of the control protocol
     reply    its replies are
     notices  process.create is answered; wrong notices follow, and a right one
-    full     its recording ends by itself, for its disk is full; its process ends in order
+    full     its recording ends by itself, for its disk is full, and has missed messages; its process ends in order
     stuck    its recording cannot be ended; its process ends in order
     busy     before it answers recording.acquire, no metered process lives, and then one does again; its recording cannot be ended before there
              is the file `asked`
@@ -87,7 +87,7 @@ def result_of(method, agent):
     """What a right agent answers."""
     if MODE == "full" and method in ("recording.state", "recording.end"):
         state = {"begun": True, "caught_up": True, "reason": "disk", "records": 1, "lost": 0}
-        return state if method == "recording.state" else {"trace": state}
+        return state if method == "recording.state" else {"trace": state, "notes": [1, "\x1b[2J2 messages are missed"]}
     return {
         "hello": {"host": "evil", "machine_id": "0" * 32, "boot_id": "x", "user": "x", "version": "x", "processors": 1},
         "recording.open": {"meter": "kernel", "notes": [] if MODE in ("busy", "deaf") else [1, None, "\x1b[2Jnote"]},

@@ -807,7 +807,10 @@ static void records_become_lines(void **state)
                          "already running on that processor\n");
     record.event.lost.reason = LOST_NO_PATH;
     expect_line(&record, "2001-09-09 03:16:40.123456  -                        -  LOST           "
-                         "11 records of the data ring: no memory for their connections\n");
+                         "11 records of the data ring: no memory for connections or files\n");
+    record.event.lost.count = 1;
+    expect_line(&record, "2001-09-09 03:16:40.123456  -                        -  LOST           "
+                         "1 record of the data ring: no memory for connections or files\n");
 }
 
 #define HEAD "time time_ns event machine origin pid tid stream name sequence cpu_ns load "

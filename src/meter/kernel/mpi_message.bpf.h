@@ -117,8 +117,10 @@ static __always_inline int mpi_count_send(struct stream *stream, struct mpi_proc
     if (key->peer >= MPI_MOST_RANK)
         return 0; /* MPI_PROC_NULL */
     path = mpi_path_with(key);
-    if (path == NULL)
+    if (path == NULL) {
+        miss_messages(stream, EVENT_SEND, METER_MPI, 1);
         return 0;
+    }
     note_thread_of_path(process, &path->sender);
     call->send_number = __sync_fetch_and_add(&path->sent, 1);
     call->send_path = mpi_path_number(stream, path, process, key);
@@ -131,7 +133,8 @@ static __noinline int mpi_send(struct stream *stream, struct mpi_process *proces
     return mpi_count_send(stream, process, key, call);
 }
 
-/* Posts a receive: if its source and tag are known, it is the next one on its path. */
+/* Posts a receive: if its source and tag are known, it is the next one on its path. 0: it has no path; receive->path may also be 0
+ * if it has one, whose record was lost. */
 static __always_inline int mpi_post(struct stream *stream, struct mpi_process *process,
                                     struct mpi_path_key *key, struct mpi_receive *receive)
 {
@@ -154,6 +157,19 @@ static __always_inline int mpi_post(struct stream *stream, struct mpi_process *p
     return 1;
 }
 
+/* A received message is not recorded. `posted`: what mpi_post returned. */
+static __always_inline void mpi_miss_receive(struct stream *stream, struct mpi_process *process,
+                                             const struct mpi_receive *receive, int posted)
+{
+    if (posted)
+        lose_message(stream, EVENT_RECEIVE, METER_MPI);
+    else if (receive->source >= 0 && receive->tag >= 0)
+        miss_messages(stream, EVENT_RECEIVE, METER_MPI, 1);
+    else
+        __sync_fetch_and_add(&mpi_unknown_sources, 1);
+    process->doubtful = 1;
+}
+
 /* The call's receive has ended. `status`: its address; 0: none. */
 static __always_inline int mpi_received(struct stream *stream, struct mpi_process *process,
                                         struct mpi_path_key *key, struct mpi_call *call,
@@ -162,6 +178,7 @@ static __always_inline int mpi_received(struct stream *stream, struct mpi_proces
     struct mpi_receive *receive;
     int32_t words[6] = {};
     uint32_t mpich;
+    int posted = 0;
 
     if (stream == NULL || process == NULL || key == NULL || call == NULL)
         return 0;
@@ -181,10 +198,9 @@ static __always_inline int mpi_received(struct stream *stream, struct mpi_proces
             receive->bytes = bytes;
     }
     if (receive->path == 0)
-        mpi_post(stream, process, key, receive);
+        posted = mpi_post(stream, process, key, receive);
     if (receive->path == 0) {
-        __sync_fetch_and_add(&mpi_unknown_sources, 1);
-        process->doubtful = 1;
+        mpi_miss_receive(stream, process, receive, posted);
         return 0;
     }
     call->awaits = 0;

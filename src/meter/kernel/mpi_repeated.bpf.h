@@ -103,6 +103,7 @@ static __noinline int leave_probe(struct stream *stream, struct mpi_process *pro
 {
     struct mpi_receive *receive;
     int32_t words[6] = {}, found = 1;
+    int posted;
 
     if (stream == NULL || process == NULL || call == NULL || key == NULL)
         return 0;
@@ -116,10 +117,9 @@ static __noinline int leave_probe(struct stream *stream, struct mpi_process *pro
         receive->source = words[call->mpich ? 2 : 0];
         receive->tag = words[call->mpich ? 3 : 1];
     }
-    mpi_post(stream, process, &call->path, receive);
+    posted = mpi_post(stream, process, &call->path, receive);
     if (receive->path == 0) {
-        __sync_fetch_and_add(&mpi_unknown_sources, 1);
-        process->doubtful = 1;
+        mpi_miss_receive(stream, process, receive, posted);
         return 0;
     }
     key->request = read_request(call, 0);

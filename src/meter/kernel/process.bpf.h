@@ -172,16 +172,17 @@ int sched_process_exit(uint64_t *arguments)
     bool last = is_last(task, exit_tells_last && arguments[1]);
     struct stream *stream = bpf_task_storage_get(&streams, task, NULL, 0);
 
-    if (stream == NULL || stream->life == STREAM_ENDED)
+    /* one that mark_tasks still fills in, it also ends */
+    if (stream == NULL || stream->life != STREAM_ALIVE)
         return 0;
     look_whether_silent(stream);
     tell_rest(stream);
     end_silence(stream);
     if (!stream->from_exec)
         write_schedule(stream, task);
-    if (!stream->from_exec && tells(stream, EVENT_TERMINATION))
+    if (!stream->from_exec && !silent(stream) && tells(stream, EVENT_TERMINATION))
         write_user(stream, task); /* if the end of its calls was not seen */
-    if (!stream->from_exec && !tells(stream, EVENT_TERMINATION))
+    if (!stream->from_exec && !silent(stream) && !tells(stream, EVENT_TERMINATION))
         write_stream(stream, task); /* for its CPU time */
     else if (!stream->from_exec)
         write_process_event(stream, EVENT_TERMINATION,

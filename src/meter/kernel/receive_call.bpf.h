@@ -83,7 +83,7 @@ static __always_inline void end_piece(struct stream *stream, struct task_struct 
         if (call->path != 0)
             write_receive(stream, call->next - call->first, false);
         else
-            __sync_fetch_and_add(&lost_paths, 1);
+            miss_messages(stream, EVENT_RECEIVE, METER_UNIX, 1);
     }
     call->done += call->next - call->first;
 }

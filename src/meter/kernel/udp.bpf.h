@@ -295,6 +295,18 @@ static __always_inline bool leads_to_many(struct sk_buff *buffer)
     return (BPF_CORE_READ(route, rt_flags) & (RTCF_BROADCAST | RTCF_MULTICAST)) != 0;
 }
 
+static __always_inline bool releases_cork(struct task_struct *task)
+{
+    return call_of(task, registers_of(task)) == CALL_SETSOCKOPT;
+}
+
+/* The datagram that leaves has no path. The end of a send call finds that itself. */
+static __always_inline void miss_datagram(struct stream *stream, struct task_struct *task)
+{
+    if (releases_cork(task))
+        miss_messages(stream, EVENT_SEND, METER_UDP, 1);
+}
+
 /* A datagram leaves. This is usually inside the send call, and SEND is made at the call's end. Releasing a socket's
  * cork is no send call, so SEND is made at once. `own`: the storage of the socket with this cookie, NULL: no memory. */
 static __always_inline void datagram_leaves(struct stream *stream, struct task_struct *task,
@@ -308,14 +320,17 @@ static __always_inline void datagram_leaves(struct stream *stream, struct task_s
 
     if (own == NULL) {
         __sync_fetch_and_add(&lost_paths, 1);
+        miss_datagram(stream, task);
         return;
     }
     open_inbox(own, sk);
     read_packet(buffer, &packet);
     key_of_packet(&packet, cookie, true, &datagram->key);
     path = udp_path_noted(own, &datagram->key);
-    if (path == NULL)
+    if (path == NULL) {
+        miss_datagram(stream, task);
         return;
+    }
     if (path->number == 0 && packet.family == AF_INET && leads_to_many(buffer))
         path->state |= PATH_MANY;
     datagram->time = bpf_ktime_get_ns();
@@ -327,7 +342,7 @@ static __always_inline void datagram_leaves(struct stream *stream, struct task_s
     stream->send.socket = (uint64_t)sk;
     stream->send.path = path->number;
     stream->send.out = 0;
-    if (call_of(task, registers_of(task)) == CALL_SETSOCKOPT) {
+    if (releases_cork(task)) {
         stream->send.flags = 0;
         write_udp_send(stream, sk);
         stream->send.socket = 0;

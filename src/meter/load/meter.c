@@ -522,8 +522,13 @@ static void report(const struct meter_interface *interface,
         line("the buffer was full: try a larger one, e.g. --ring 64M", context);
     report_gained(meter, line, context);
     report_count(pathless,
-                 "messages are lost: there was no memory for their connections, or there were too "
-                 "many; how these begin and end may be missing, too",
+                 pathless == 1
+                     ? "message or use of a file is lost: there was no memory for its connection "
+                       "or file, or there were too many; how this begins and ends may be missing, "
+                       "too"
+                     : "messages or uses of files are lost: there was no memory for their "
+                       "connections or files, or there were too many; how these begin and end may "
+                       "be missing, too",
                  line, context);
     report_count(pathless > 0 ? 0 : __atomic_load_n(&counts->lost_paths, __ATOMIC_RELAXED),
                  "uses of connections are not recorded: out of kernel memory", line, context);

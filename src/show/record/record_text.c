@@ -239,7 +239,8 @@ static void print_lost(const struct record_face *face, const struct record *reco
 {
     if (record->header.id == EVENT_LOST && record->lost.reason == LOST_SKIPPED)
         fputs("up to ", face->file);
-    fprintf(face->file, "%" PRIu32 " records", record->lost.count);
+    fprintf(face->file, "%" PRIu32 " record%s", record->lost.count,
+            record->lost.count == 1 ? "" : "s");
     if (record->header.id == EVENT_DISCARDED) {
         fputs(" removed by selection", face->file);
         return;
@@ -253,7 +254,7 @@ static void print_lost(const struct record_face *face, const struct record *reco
     else if (record->lost.reason == LOST_SKIPPED)
         fputs(": the kernel skipped hooks that were already running on that processor", face->file);
     else if (record->lost.reason == LOST_NO_PATH)
-        fputs(": no memory for their connections", face->file);
+        fputs(": no memory for connections or files", face->file);
     else
         fprintf(face->file, ": reason %" PRIu32, record->lost.reason);
 }
@@ -375,7 +376,7 @@ static void print_end(const struct record_face *face, const struct end_record *e
         [END_SIZE] = "the trace reached its largest size",
         [END_DISK] = "the trace could not be written",
         [END_REPAIRED] = "closed by repair",
-        [END_METER] = "the meter failed, or dpmd ended the session",
+        [END_METER] = "the meter or DPM itself failed, or dpmd ended the session",
     };
     const char *reason = end->reason < ARRAY_SIZE(reasons) ? reasons[end->reason] : NULL;
 
