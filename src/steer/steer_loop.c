@@ -61,6 +61,8 @@ struct steer {
     bool looked;    /* at this trial, and its window is to be twice as long */
     uint64_t acted; /* ns: the latest act; 0: none */
     struct window window, before;
+    struct window
+        recent; /* a window as long as the policy says, also where the goal's takes longer: for rules */
     struct steer_ages ages[STEER_GROUPS_MOST]; /* in the latest slice */
     double means[MEANS_MOST]; /* of windows with nothing changed, the latest first */
     unsigned mean_count;
@@ -164,7 +166,7 @@ static double drift_of(const struct steer *steer)
  * first terms (Cornish and Fisher). A trial is looked at twice: so an act that changes nothing is kept once in 20 times at most. */
 static double errors_of(const struct window *before, const struct window *after)
 {
-    double freedom = fmax(2, before->values + after->values - 2);
+    double freedom = fmax(2, (double)before->values + after->values - 2);
 
     return 1.96 + 2.37 / freedom + 2.82 / (freedom * freedom);
 }
@@ -189,7 +191,7 @@ static void begin(struct steer *steer, enum state state)
     steer->state = state;
     steer->since = steer->time;
     steer->waited = 0;
-    steer->window = (struct window){.slices = 0};
+    steer->window = steer->recent = (struct window){.slices = 0};
 }
 
 /* What comes next is older than the end of the act: the meter was not read meanwhile, and records come late. */
@@ -337,7 +339,9 @@ static void say_nothing_to_do(struct steer *steer)
                                            .noise = noise_within(&steer->before)};
     bool predicted = predicts(steer->policy), has_rules = steer->policy->rule_count > 0;
     int length = snprintf(steer->trial.reason, sizeof(steer->trial.reason), "%s%s%s",
-                          has_rules ? "no rule asks for a change" : "",
+                          !has_rules   ? ""
+                          : alone == 0 ? "no rule asks for a change"
+                                       : "no other rule asks for a change",
                           has_rules && predicted ? ", and " : "",
                           !predicted   ? ""
                           : alone == 0 ? "no predicted gain is above 5% and above the noise"
@@ -474,12 +478,36 @@ static void look_for_restarts(struct steer *steer)
     for (size_t i = 0; i < steer->policy->act_count; i++) {
         const struct steer_act *act = &steer->policy->acts[i];
         struct act_state *state = &steer->acts[i];
-        if (!was_restarted(&state->pool, &steer->ages[act->groups[0]]))
+        const struct steer_ages *ages = &steer->ages[act->groups[0]];
+        if (!was_restarted(&state->pool, ages)) {
+            if (state->pool.count > 0 && ages->count >= state->pool.count)
+                state->pool = *ages; /* some may have been replaced */
             continue;
+        }
         state->now = steer_setting_at_first(act);
         state->pool = (struct steer_ages){.count = 0};
         steer->said_nothing = false;
     }
+}
+
+/* What a rule asks for is tried, also where too little happens to know the goal well. Returns 1, 0: nothing is asked for, or an error. */
+static int look_at_rules(struct steer *steer, struct problem *problem)
+{
+    struct steer_candidate asked;
+    size_t act;
+
+    if (!is_long(steer, &steer->recent))
+        return 0;
+    look_for_restarts(steer);
+    if (may_act(steer) && follow_rules(steer, &steer->recent.sum, &act, &asked)) {
+        steer->before = steer->recent;
+        steer->looks_back = false;
+        begin(steer, LEARNS);
+        int result = try_act(steer, act, &asked, problem);
+        return result < 0 ? result : 1;
+    }
+    steer->recent = (struct window){.slices = 0};
+    return 0;
 }
 
 static int learn(struct steer *steer, struct problem *problem)
@@ -488,18 +516,11 @@ static int learn(struct steer *steer, struct problem *problem)
     size_t act;
 
     bool late = steer->waited > fmax(FEW_AFTER, 4 * (double)steer->policy->window);
-    /* a rule may ask for something also where too little happens to know the goal well */
-    if (is_long(steer, &steer->window))
-        look_for_restarts(steer);
-    if (is_long(steer, &steer->window) && may_act(steer) &&
-        follow_rules(steer, &steer->window.sum, &act, &best)) {
-        steer->before = steer->window;
-        steer->looks_back = false;
-        begin(steer, LEARNS);
-        return try_act(steer, act, &best, problem);
-    }
+    int result = look_at_rules(steer, problem);
+    if (result != 0)
+        return result < 0 ? result : 0;
     if (!is_full(steer, &steer->window)) {
-        if (late)
+        if (late && predicts(steer->policy))
             say_too_few(steer);
         return 0;
     }
@@ -574,11 +595,12 @@ static int judge_rule(struct steer *steer, struct problem *problem)
     if (!overdue && !is_long(steer, &steer->window))
         return 0;
     measure_trial(steer);
-    bool is_worse = (isnan(trial->after) && !isnan(trial->before)) ||
-                    trial->measured < 1 / (1 + trial->noise) - 1;
+    bool known = is_full(steer, &steer->before);
+    bool is_worse = known && ((isnan(trial->after) && !isnan(trial->before)) ||
+                              trial->measured < 1 / (1 + trial->noise) - 1);
     if (is_worse && !trial->rule->always)
         return undo(steer, problem);
-    if (trial->rule->always || whole || !(trial->measured < 0))
+    if (trial->rule->always || whole || !known || !(trial->measured < 0))
         keep(steer);
     return 0;
 }
@@ -626,8 +648,10 @@ int steer_add(struct steer *steer, const struct steer_slice *slice, struct probl
             begin(steer, steer->next);
         return 0;
     }
-    if (slice->length > 0 && slice->lost == 0) /* fewer requests would be the act's effect */
+    if (slice->length > 0 && slice->lost == 0) { /* fewer requests would be the act's effect */
         add_slice(steer, &steer->window, slice);
+        add_slice(steer, &steer->recent, slice);
+    }
     if (steer->state == TRIES)
         return judge(steer, problem);
     return learn(steer, problem);
@@ -642,8 +666,8 @@ uint64_t steer_rest(const struct steer *steer, double cost)
 {
     double most = steer->policy->cost;
 
-    if (steer->state != LEARNS || steer->window.slices > 0 || !steer->said_nothing ||
-        steer->waits || !(cost > most))
+    if (steer->state != LEARNS || steer->waited > 0 || !steer->said_nothing || steer->waits ||
+        !(cost > most))
         return 0;
     return (uint64_t)fmin(REST_MOST, steer->before.sum.length * (cost / most - 1));
 }

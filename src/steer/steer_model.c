@@ -248,10 +248,10 @@ static bool model_cpus(const struct steer_machine *machine, const struct steer_a
         no_cpu += window->groups[act->groups[i]].no_cpu;
     }
     used = used / window->length * ROOM;
-    if (now->numbers[0] != 0)
-        return model_all_cpus(&machine->sets[now->numbers[0] - 1], used, no_cpu, window, candidate);
     if (window->busy > FULL * window->cpus)
         no_cpu = 0;
+    if (now->numbers[0] != 0)
+        return model_all_cpus(&machine->sets[now->numbers[0] - 1], used, no_cpu, window, candidate);
     if (talk.messages <= 0 || machine->set_count == 0 || machine->sets[0].count < used)
         return false;
     candidate->to.numbers[0] = 1; /* the largest stands first */

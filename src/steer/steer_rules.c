@@ -183,6 +183,8 @@ static double figure_of(const struct steer_rule *rule, const struct steer_slice 
     const struct steer_figures *group = &window->groups[rule->group];
     double length = window->length;
 
+    if (group->processes == 0) /* it has not begun, has ended, or its machine is silent */
+        return NAN;
     switch (rule->figure) {
     case STEER_TRAFFIC:
         return window->talk[rule->group][rule->receiver].messages / length * 1e9;

@@ -393,10 +393,10 @@ end
 client waits in poll for 300ms
 ends at 400ms
 $ dpm why --requests trace
-says: No request had an answer: 3 were in progress at the end.
+says: No request had an answer: all were in progress at the end.
 never: no requests
 $ dpm why --requests --json trace
-jq: .requests | .count == 0 and .unanswered == 0 and .unfinished == 3
+jq: .requests | .count == 0 and .unanswered == 0 and .unfinished > 0
 $ dpm why trace
 says: Waits that had not ended, or began before the recording, are not listed.
 

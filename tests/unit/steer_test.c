@@ -784,6 +784,25 @@ static void test_rules(void **state)
                 "nothing; try workers of app: 3 -> 2; kept");
 }
 
+/* Where the goal is hardly known: a rule looks at the last window of 5 s, and what it asks for is kept. */
+static void test_rule_without_goal(void **state)
+{
+    struct scene scene;
+    (void)state;
+
+    begin(&scene, RULE("run queue of app above 4 set workers of app to 4"), false);
+    tell(&scene, "600 load.asked=0.1");
+    assert_string_equal(scene.decided, ""); /* and nobody says that a decision needs more */
+    tell(&scene, "10 load.asked=0.1 app.no_cpu=9");
+    tell(&scene, "6 load.asked=0.05");
+    end(&scene, "try workers of app: 2 -> 4; kept");
+    begin(&scene, RULE("cpu of app below 40% set workers of app to 4"), false);
+    tell(&scene, "30 load.asked=100 app.processes=0");
+    assert_string_equal(scene.decided, "nothing");
+    tell(&scene, "5 load.asked=100");
+    end(&scene, "nothing; try workers of app: 2 -> 4");
+}
+
 /* Each figure, on either side of its bound. */
 static void test_rule_figures(void **state)
 {
@@ -1157,6 +1176,7 @@ int main(void)
         cmocka_unit_test(test_rule),
         cmocka_unit_test(test_rules),
         cmocka_unit_test(test_rule_figures),
+        cmocka_unit_test(test_rule_without_goal),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

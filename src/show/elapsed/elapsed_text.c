@@ -274,14 +274,15 @@ static void print_no_answers(const struct elapsed_requests *requests, FILE *file
         fputs("The trace has no requests.\n", file);
         return;
     }
-    fputs("No request had an answer: ", file);
+    /* of a thread that has several at a time, `unfinished` is a part only */
+    if (unanswered == 0) {
+        fputs("No request had an answer: all were in progress at the end.\n", file);
+        return;
+    }
     show_count(unanswered, count);
-    if (unanswered > 0)
-        fprintf(file, "%s %s asked again or given up%s", count, unanswered == 1 ? "was" : "were",
-                unfinished > 0 ? ", " : ".\n");
-    show_count(unfinished, count);
-    if (unfinished > 0)
-        fprintf(file, "%s %s in progress at the end.\n", count, unfinished == 1 ? "was" : "were");
+    fprintf(file, "No request had an answer: %s %s asked again or given up%s.\n", count,
+            unanswered == 1 ? "was" : "were",
+            unfinished > 0 ? ", others were in progress at the end" : "");
 }
 
 static int print_requests(const struct elapsed *elapsed, FILE *file, bool all)
