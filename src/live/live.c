@@ -83,6 +83,13 @@ uint64_t live_time(const struct live *live)
     return latest;
 }
 
+uint64_t live_analysed(const struct live *live, uint64_t analysed, uint64_t *latest)
+{
+    if (analysed > *latest && live_time(live) > 0)
+        *latest = analysed;
+    return *latest;
+}
+
 /* ---- which rows ---- */
 
 void live_default_choice(struct live_choice *choice)

@@ -288,4 +288,9 @@ const struct live_counter *live_counters(const struct live *live, enum live_coun
 /* When the latest event happened, by the first origin's clock; 0: there was none. */
 uint64_t live_time(const struct live *live);
 
+/* The time of a snapshot of a recording that goes on, for live_take: a wait goes on, although no record says so. `analysed`: as
+ * recording_analysed. Returns `latest`, up to when all records were analysed: 0 before there is an event, and never less than
+ * before. */
+uint64_t live_analysed(const struct live *live, uint64_t analysed, uint64_t *latest);
+
 #endif

@@ -61,8 +61,9 @@ int central_read(struct central *central, const struct view_entity *entity, cons
 struct central_row_state {
     const char *name; /* of the instance that [*] stands for; "": the view has none */
     bool active;
-    bool late;     /* a machine is late: whether it is active is not known */
-    bool changing; /* its plan changes: not known either */
+    bool late; /* a machine is late: whether it is active is not known */
+    /* its first values under a new plan, or after a clock was set, have not come: not known either */
+    bool changing;
     /* an entity of the predicate without which it cannot be true, and which is not there; NULL: none */
     const struct view_entity *missing;
     const struct view_entity *several; /* ... which several instances could be; NULL: none */

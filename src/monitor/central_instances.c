@@ -9,6 +9,7 @@
 #include <strings.h>
 
 #define GENERATIONS (UINT32_MAX / MONITOR_ROWS_MOST) /* then numbers of rows begin again */
+#define LACKS_MOST  3000000000u                      /* ns, and two readings */
 
 /* ---- planning and binding ---- */
 
@@ -169,13 +170,18 @@ static void await_values(struct central_row *row, uint32_t entities)
     read_entities(row, entities);
 }
 
-void central_ask_again(struct central *central)
+/* A value may never be known: its pointer is 0, or its process cannot be read. A figure per second is, two readings later. */
+void central_ask_again(struct central *central, uint64_t now)
 {
-    for (size_t i = 0; i < central->row_count; i++)
-        if (central->rows[i] != NULL)
-            read_entities(central->rows[i], central->rows[i]->returning &
-                                                central->rows[i]->settling &
-                                                central->rows[i]->linked);
+    for (size_t i = 0; i < central->row_count; i++) {
+        struct central_row *row = central->rows[i];
+        uint32_t lacks = row == NULL ? 0 : row->returning & row->settling & row->linked;
+        if (lacks == 0)
+            continue;
+        if (now >= row->returned + LACKS_MOST + 2 * central->options.every)
+            row->returning &= ~lacks; /* the next answer settles them */
+        read_entities(row, lacks);
+    }
 }
 
 void central_replan(struct central_row *row, const struct view_plan *plan)
@@ -283,6 +289,12 @@ static void resolve_all(struct central_row *row, uint64_t resolved[VIEW_ENTITIES
         central_set_unknown(row, true, clock_now(CLOCK_REALTIME));
 }
 
+static void return_entity(struct central_row *row, uint32_t entity)
+{
+    row->returning |= 1u << entity;
+    row->returned = clock_now(CLOCK_MONOTONIC);
+}
+
 /* These are no longer several. With the instance of before, the row is what it was as soon as its values are known; with another
  * one, what becomes active is news. */
 static void end_several(struct central_row *row, uint32_t entities)
@@ -294,7 +306,7 @@ static void end_several(struct central_row *row, uint32_t entities)
         if ((entities & 1u << i) != 0 && row->bound[i] != row->was[i])
             row->told = false;
         else if ((entities & 1u << i) != 0 && row->bound[i] != 0)
-            row->returning |= 1u << i;
+            return_entity(row, i);
     if ((entities & row->linked) != 0)
         await_values(row, entities & row->linked);
     central_set_unknown(row, central_is_unknown(row), clock_now(CLOCK_REALTIME));

@@ -45,7 +45,8 @@ struct central_row {
     uint32_t several;                 /* set of entities that several instances could be ... */
     uint64_t was[VIEW_ENTITIES_MOST]; /* ... and the ids that were bound before; 0: none */
     uint32_t
-        returning; /* of `settling`, entities that are again the instance that they were before */
+        returning; /* of `settling`, entities that are again the instance that they were before ... */
+    uint64_t returned;             /* ... and since when they are, CLOCK_MONOTONIC */
     int links[VIEW_ENTITIES_MOST]; /* where these are ... */
     uint32_t linked; /* ... and the set of entities of which the resident monitor there knows */
     int opened[VIEW_ENTITIES_MOST]; /* links with a share of this row */
@@ -247,8 +248,9 @@ void central_settle_entity(struct central_row *row, uint32_t entity, uint64_t ti
 bool central_lacks_values(const struct central_row *row, uint32_t entity,
                           const struct view_value *values, size_t count);
 
-/* central_instances.c: asks those of `returning` for their values again. */
-void central_ask_again(struct central *central);
+/* central_instances.c: asks those of `returning` for their values again. What lacks a value for too long counts as it is.
+ * `now`: CLOCK_MONOTONIC, ns. */
+void central_ask_again(struct central *central, uint64_t now);
 
 /* central_rates.c. */
 void central_add_measured(const struct central_row *row, struct planning_place *places);

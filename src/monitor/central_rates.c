@@ -286,7 +286,7 @@ void central_review(struct central *central, uint64_t now)
     double seconds = (double)(now - central->reviewed) / 1e9;
     bool first = central->reviewed == 0;
     central->reviewed = now;
-    central_ask_again(central);
+    central_ask_again(central, now);
     sum_demands(central);
     for (int i = 0; i < central->link_count && !first; i++)
         review_link(central, i, seconds, now);

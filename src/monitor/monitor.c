@@ -292,6 +292,11 @@ void monitor_finish(struct monitor *monitor, uint64_t most)
     notifier_finish(monitor->notifier, most);
 }
 
+void monitor_send(struct monitor *monitor, uint64_t most)
+{
+    notifier_finish(monitor->notifier, most);
+}
+
 struct view_model *monitor_model(struct monitor *monitor)
 {
     return central_model(monitor->central);

@@ -104,8 +104,11 @@ int monitor_descriptor(const struct monitor *monitor);
 uint64_t monitor_next(const struct monitor *monitor);
 int monitor_work(struct monitor *monitor, struct problem *problem);
 
-/* Sends the notifications that wait, for at most so long (ns). */
+/* Evaluates what still waits, and sends the notifications that wait, for at most so long (ns). */
 void monitor_finish(struct monitor *monitor, uint64_t most);
+
+/* The same after monitor_finish, for what has been notified since: evaluates nothing any more. */
+void monitor_send(struct monitor *monitor, uint64_t most);
 
 struct view_model *monitor_model(struct monitor *monitor);
 void monitor_count(const struct monitor *monitor, struct monitor_counts *ret_counts);

@@ -40,7 +40,7 @@ checked() {
     fi
     [ ! -s err ] || echo "errors: $(cat err);"
     case "$status $(jq -r '"\(.works) \(.ptrace_works) \(.run_meter)"' check.json)" in
-    "0 true "*" kernel") echo yes ;;
+    "0 true "*" kernel" | "3 false true kernel") echo yes ;; # the latter where the kernel does not count waits for a CPU
     "3 false true ptrace" | "1 false false null") echo no ;;
     *) echo "the exit status is $status;" ;;
     esac

@@ -225,6 +225,7 @@ const cases = {
         assert.equal(correct("kept", 2e6), "kept: values were at most 2.00 ms old when they were evaluated");
         assert.equal(correct("kept", 430e6), "kept: only values of the same moment were compared, at most 430 ms after it");
         assert.match(correct("doubtful", 430e6), /^perhaps not kept: a value was 430 ms old/);
+        assert.equal(correct("doubtful", 2e6), "perhaps not kept: records were lost");
         assert.match(correct("impossible", 0), /can be 9.00 s apart$/);
         assert.equal(correct(undefined, 0), "not known yet");
         const within = (of) => page.withinText({receiver: "command 'x'", notifications: {queued: 0, sent: 0, late: 0, latest: 0, dropped: 0, ...of}});

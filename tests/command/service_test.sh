@@ -60,6 +60,7 @@ check "... it says where summaries wait" grep -Eq '^dpm: the server could not be
 "$dpm" agent --service --config config.json > service.out 2>&1 &
 service=$!
 check "started again, it misses the server" wait_for 60 grep -q 'no server answers' service.out
+check "... and keeps what waits in the file until the server has it" test -e records/unsent.json
 printf 'host: 127.0.0.1\nport: %s\njetstream { store_dir: "%s/store" }\nauthorization { user: user, password: secret }\n' \
     "$port" "$scratch" > nats.conf
 nats-server -c nats.conf > nats.out 2>&1 &

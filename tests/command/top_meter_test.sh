@@ -68,7 +68,10 @@ has_waited() {
 }
 "$dpm" top --interval 300ms -p $hung > hung.top 2> hung.err &
 top=$!
-wait_for 60 grep -q '^dpm top  ' hung.top
+has_row() {
+    [ -n "$(waits_of hung.top)" ]
+}
+wait_for 60 has_row
 : > go
 check "a wait for a message is in many pictures" wait_for 60 has_waited
 kill $top
@@ -93,7 +96,10 @@ has_waited_in_lines() {
 }
 "$dpm" acquire -p $hung --store none --interval 300ms --json > hung.json 2> hung.err &
 acquire=$!
-wait_for 60 test -s hung.json
+has_row_in_lines() {
+    [ -n "$(waits_in_lines)" ]
+}
+wait_for 60 has_row_in_lines
 : > go
 check "a wait for a message is in many lines" wait_for 60 has_waited_in_lines
 kill -INT $acquire

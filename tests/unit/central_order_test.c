@@ -523,6 +523,32 @@ static void a_child_of_the_same_name_does_not_notify_again(void **state)
     free_world(world);
 }
 
+/* Nothing else would ever say that its pointer is 0. */
+static void a_value_that_is_never_known_does_not_leave_a_row_unknown(void **state)
+{
+    struct world *world =
+        new_world_of(DEFINITION "VIEW DEF Only (one: Q.len)\n ACTIVE WHEN Q.len > 24;\n"
+                                "END VIEW DEF\n");
+    const struct view_value unknown = {.kind = VIEW_UNKNOWN};
+
+    (void)state;
+    central_appeared(world->central, 0, "Q", 6, "q");
+    say_only(world, 30);
+    central_appeared(world->central, 0, "Q", 7, "q");
+    say_only(world, 0);
+    central_ended(world->central, 0, "Q", 7);
+    uint64_t now = clock_now(CLOCK_MONOTONIC);
+    for (uint64_t i = 0; i < 4; i++) { /* two readings would take 2 s */
+        central_review(world->central, now + i * SECOND);
+        central_answer(world->central, world->row, 0, clock_now(CLOCK_REALTIME), &unknown, 1);
+        assert_int_equal(2, world->told_count); /* unknown */
+    }
+    central_review(world->central, now + 6 * SECOND);
+    central_answer(world->central, world->row, 0, clock_now(CLOCK_REALTIME), &unknown, 1);
+    check_kind(world, 3, VIEW_GONE);
+    free_world(world);
+}
+
 /* The other condition is enough. */
 static void several_of_an_entity_that_is_not_needed_leave_a_row_known(void **state)
 {
@@ -554,6 +580,7 @@ int main(void)
         cmocka_unit_test(a_long_name_is_that_of_a_process_whose_name_was_cut),
         cmocka_unit_test(a_view_has_a_plan_while_an_instance_lives),
         cmocka_unit_test(a_child_of_the_same_name_does_not_notify_again),
+        cmocka_unit_test(a_value_that_is_never_known_does_not_leave_a_row_unknown),
         cmocka_unit_test(several_of_an_entity_that_is_not_needed_leave_a_row_known),
     };
 

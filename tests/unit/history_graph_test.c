@@ -434,6 +434,7 @@ static void a_wait_that_goes_on(void **state)
     add(sample, EVENT_RECEIVECALL, 3, 20 * MS);
     make(sample, EVENT_BLOCK, 1, 22 * MS)->block.duration = MS; /* not interruptible */
     add_with(sample, NULL, 0);
+    add(sample, EVENT_WAKEUP, 1, 23 * MS); /* in its receive, it wakes another one */
     add(sample, EVENT_SEND, 3, 40 * MS);
     for (int round = 0; round < 2; round++) {
         char *text = read_again(sample, GRAPH_SVG);

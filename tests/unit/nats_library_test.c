@@ -4,6 +4,7 @@
  * other contents; the C library it has already.
  */
 #include "fabric/nats_library.h"
+#include "monitor/monitor.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -52,6 +53,9 @@ static bool find_libraries(char libraries[PATH_MAX], char plain[PATH_MAX])
     return snprintf(plain, PATH_MAX, "%s/libdl.so.2", libraries) < PATH_MAX;
 }
 
+/* What needs the library. */
+static int (*asks)(struct problem *problem) = nats_library_load;
+
 static int load_in(const struct here *here)
 {
     char libraries[PATH_MAX], plain[PATH_MAX], path[PATH_MAX], copy[2 * PATH_MAX + 16];
@@ -71,7 +75,7 @@ static int load_in(const struct here *here)
         mount(path, "/etc/os-release", NULL, MS_BIND, NULL) != 0 ||
         mount(folder, libraries, NULL, MS_BIND, NULL) != 0)
         return NO_PRIVILEGE;
-    int error = nats_library_load(&problem);
+    int error = asks(&problem);
     bool right = error == here->error && strcmp(problem.text, here->line) == 0;
     if (!right)
         fprintf(stderr, "# %d: %s\n", error, problem.text);
@@ -141,6 +145,32 @@ static void test_other_library(void **context)
                        "symbol: nats_GetLastError"});
 }
 
+static int check_views(struct problem *problem)
+{
+    static const char text[] =
+        "ATTRIBUTE DEFINITION FOR OBJECT Q\n len: length;\n AT \"changed\";\nEND ATTRIBUTE DEF\n"
+        "VIEW DEF Long (one: Q.len)\n ACTIVE WHEN Q.len > 24;\n"
+        " NOTIFY SUBJECT \"queue.long\" OF me@127.0.0.1 WITHIN 2 S;\nEND VIEW DEF\n";
+    struct view_file *file = NULL;
+    int result = view_parse("long.view", text, strlen(text), &file, problem);
+
+    if (result == 0)
+        result = monitor_check(&(struct monitor_options){.file = file, .file_name = "long.view"},
+                               problem);
+    view_file_free(file);
+    return result;
+}
+
+/* Before anything is done: it would be found only when the view becomes active. */
+static void test_a_subject_that_is_notified(void **context)
+{
+    (void)context;
+    asks = check_views;
+    try(&(struct here){NULL, false, DEBIAN_12, -ELIBACC,
+                       "long.view:5:1: view Long: NOTIFY SUBJECT: " MISSING "libnats3.4"});
+    asks = nats_library_load;
+}
+
 /* Last, as the other cases inherit what is loaded. */
 static void test_installed(void **context)
 {
@@ -171,8 +201,11 @@ static int end(void **context)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_missing),   cmocka_unit_test(test_unknown_version),
-        cmocka_unit_test(test_broken),    cmocka_unit_test(test_other_library),
+        cmocka_unit_test(test_missing),
+        cmocka_unit_test(test_unknown_version),
+        cmocka_unit_test(test_broken),
+        cmocka_unit_test(test_other_library),
+        cmocka_unit_test(test_a_subject_that_is_notified),
         cmocka_unit_test(test_installed),
     };
 

@@ -392,14 +392,11 @@ static bool is_due(struct live_feed *feed, uint64_t now)
     return true;
 }
 
-/* A wait goes on, although no record says so: the snapshot is of the time up to which all records have come. */
 static int take_of_meter(struct live_feed *feed, struct problem *problem)
 {
-    uint64_t time = recording_analysed(&feed->recording);
+    uint64_t analysed = recording_analysed(&feed->recording);
 
-    if (time > feed->analysed && live_time(feed->live) > 0)
-        feed->analysed = time;
-    return take_at(feed, feed->analysed, false, problem);
+    return take_at(feed, live_analysed(feed->live, analysed, &feed->analysed), false, problem);
 }
 
 static int step_meter(struct live_feed *feed, struct problem *problem)

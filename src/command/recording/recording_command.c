@@ -220,20 +220,12 @@ static int summarize_so_far(struct recording_command *command, struct problem *p
     return result < 0 ? problem_set(problem, result, "out of memory for the summary") : 0;
 }
 
-/* A wait goes on, although no record says so: the line is of the time up to which all records have come. How far those of other
- * machines have come is not known. */
-static uint64_t time_of_line(struct recording_command *command)
-{
-    uint64_t time = command->history == NULL ? 0 : recording_analysed(&command->recording);
-
-    if (time > command->analysed && live_time(command->live) > 0)
-        command->analysed = time;
-    return command->analysed;
-}
-
+/* How far records of other machines have come is not known. */
 static int print_line(struct recording_command *command, bool last, struct problem *problem)
 {
-    int result = live_take(command->live, command->origins, time_of_line(command), last);
+    uint64_t analysed = command->history == NULL ? 0 : recording_analysed(&command->recording);
+    uint64_t time = live_analysed(command->live, analysed, &command->analysed);
+    int result = live_take(command->live, command->origins, time, last);
 
     if (result == 0)
         result = json_lines_add(&command->lines, live_snapshot(command->live, 0));

@@ -25,7 +25,8 @@ struct service_sender;
 struct service_destination {
     const char *url, *credentials, *authorities; /* the last may be NULL: files */
     const char *session;
-    const char *unsent; /* file: what waits when a sender stops, for the next one */
+    const char *
+        unsent; /* file: what waits when a sender stops, for the next one, until the server has it */
 };
 
 /* Starts it; it connects by itself, now or later. `destination` must outlive it. Errors, with a line in `problem`. */

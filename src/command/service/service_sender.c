@@ -143,8 +143,11 @@ static void *run(void *context)
         }
         if (sender->fabric != NULL)
             take_messages(sender);
-        if (sender->fabric != NULL && fabric_connected(sender->fabric))
+        if (sender->fabric != NULL && fabric_connected(sender->fabric)) {
             result = send_all(sender, &problem);
+            if (result == 0)
+                unlink(sender->unsent); /* the server has what it holds */
+        }
         if (result < 0)
             tell(sender, problem.text);
         else if (sender->fabric != NULL && fabric_connected(sender->fabric))
@@ -225,7 +228,6 @@ int service_sender_start(const struct service_destination *destination,
         free(sender);
         return result;
     }
-    unlink(sender->unsent);
     *ret_sender = sender;
     return 0;
 }

@@ -423,7 +423,7 @@ static int carry_out(struct view_run *run, const char *file, char *const *comman
     view_hosts_end(run->hosts, &run->of_hosts);
     run->hosts = NULL;
     if (with_hosts) /* what they had still to say has notified, too */
-        monitor_finish(run->monitor, FINISH_MOST);
+        monitor_send(run->monitor, FINISH_MOST);
     result = report(run, problem);
     if (run->options->save != NULL)
         signal(SIGPIPE, before);

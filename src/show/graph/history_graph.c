@@ -356,19 +356,18 @@ uint64_t history_graph_left_out(const struct history_graph *graph)
     return graph->left_out;
 }
 
-/* Whether a thread has recorded nothing since its call but what it can while it waits. */
+/* Whether a thread still waits at the end of its line. Those that went on after a call have been ended by end_unseen; a thread that
+ * was stopped has recorded nothing since but what it can meanwhile. */
 static bool still_waits(const struct history_graph *graph, const struct graph_line *line,
                         enum wait_kind kind)
 {
     size_t at = line->last, call = line->call[kind];
 
-    while (at != call && at != GRAPH_NONE) {
-        const struct record *record = &graph->events[at].record;
-        if (!is_within_wait(record) && (kind != WAIT_SEND || record->header.id != EVENT_SENDCALL))
-            return false;
+    if (call == GRAPH_NONE || kind != WAIT_STOPPED)
+        return call != GRAPH_NONE;
+    while (at != call && at != GRAPH_NONE && is_within_wait(&graph->events[at].record))
         at = graph->events[at].previous;
-    }
-    return at != GRAPH_NONE;
+    return at == call;
 }
 
 /* What waits at the end of the picture, as in a deadlock, waits up to there; also what begins to wait with the last event.

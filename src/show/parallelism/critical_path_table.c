@@ -16,14 +16,12 @@ void critical_process_text(const struct critical_path *path, uint32_t process,
                            char text[PLACED_PROCESS_SIZE])
 {
     const struct parallelism_process *is = &path->parallelism->processes[process];
-    char machine[MACHINE_NAME_SIZE + 1];
+    const char *machine = path->parallelism->machines <= 1 ? "" : is->machine_name;
+    char label[PROCESS_LABEL_SIZE] = "";
 
-    show_process_of(is->name, is->pid, is->command, is->named_alike, text);
-    if (path->parallelism->machines <= 1)
-        return;
-    show_text(is->machine_name, MACHINE_NAME_SIZE, machine);
-    size_t length = strlen(text);
-    snprintf(text + length, PLACED_PROCESS_SIZE - length, "@%s", machine);
+    if (is->named_alike)
+        process_label(is->name, is->command, label);
+    show_placed_process(is->name, is->pid, label, machine, text);
 }
 
 #define FEW_ROWS 100
