@@ -31,7 +31,6 @@
 #include "history/wakeups.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 #define CLOCK_ERROR_MOST 1000000000 /* ns: with a larger error, clocks are not compared */
 
@@ -182,21 +181,6 @@ static const struct beginning *latest_of_sender(const struct history *history,
     return sender == stream || latest == NULL || latest->stream == 0 ? NULL : latest;
 }
 
-int room_note_end(struct history *history, struct end *end, const struct stream *stream)
-{
-    const struct beginning *latest = latest_of_sender(history, end->partner, stream);
-    struct sharing *sharing = latest == NULL ? NULL : sharing_of(end);
-
-    if (latest == NULL)
-        return 0;
-    if (sharing != NULL && sharing->closer == NULL)
-        sharing->closer = malloc(sizeof(*sharing->closer));
-    if (sharing == NULL || sharing->closer == NULL)
-        return -ENOMEM;
-    *sharing->closer = *latest;
-    return 0;
-}
-
 /* Whether it happened, as far as clocks show, after the end of the file was found, so that it did not lead there. */
 static bool is_later(const struct history *history, const struct end *end,
                      const struct beginning *latest, uint64_t time)
@@ -230,11 +214,8 @@ int room_look_at_end(struct history *history, const struct end *end, struct stre
     if (end == NULL)
         return 1;
     const struct beginning *latest = latest_of_sender(history, end->partner, stream);
-    if (latest != NULL && is_later(history, end, latest, time)) {
-        latest = end->sharing == NULL ? NULL : end->sharing->closer;
-        if (latest == NULL || is_later(history, end, latest, time))
-            return 1; /* it went on after it had closed the file, and its event before is not known */
-    }
+    if (latest != NULL && is_later(history, end, latest, time))
+        return 1; /* this RECEIVE was held, while the sender, which had closed the file, went on */
     if (is_inherited(end) && (latest == NULL || has_ended_before(history, end, latest, time))) {
         holder = holder_that_woke(history, stream, record);
         if (holder == NULL)

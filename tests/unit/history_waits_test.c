@@ -384,13 +384,13 @@ static const char *const cases[] = {
     "@20     s2#1 RECEIVE p2 [0,10)       <- s1#1:10\n"
     "@30     s2#2 RECEIVE p2 [10,10) END_OF_FILE  <- s1#2 end\n",
 
-    "closed, and the sender goes on: a held RECEIVE of the end has its edge from before that\n"
+    "closed, and the sender goes on: what it did after the RECEIVE of the end has not led there\n"
     "STREAM s1, s2 / PATH p1>p2 unix-stream / PATH p3 tcp 1:4000 to 1:80\n"
     "@5      s2#1 SEND    p1 [0,10)\n"
     "@6      s2#2 EXEC\n"
     "@10     s1#1 RECEIVE p3 [0,10)               <- 10 external\n"
     "@11     s1#2 RECEIVE p2 [0,10)               <- s2#1:10\n"
-    "@12     s1#3 RECEIVE p2 [10,10) END_OF_FILE  <- s2#2 end\n"
+    "@12     s1#3 RECEIVE p2 [10,10) END_OF_FILE\n"
     "@900ms  s2#3 EXEC\n"
     "@2s     s2#4 EXEC\n"
     "then 1 external\n",
