@@ -171,8 +171,17 @@ bool wakeups_wait(struct history *history, struct stream *stream, const struct r
 
 void wakeups_give_up(struct history *history, struct stream *stream, const struct record *record)
 {
-    if (led_to(history, stream, record) > 0)
+    unsigned count = led_to(history, stream, record);
+    struct wakeup *first = wakeup_at(history, stream->first_wakeup);
+    struct stream *waker;
+
+    if (count == 2 && !is_awaited(history, stream, first, &waker)) {
+        if (first->next == stream->last_wakeup)
+            stream->last_wakeup = stream->first_wakeup;
+        remove_second(history, first);
+    } else if (count > 0) {
         remove_first(history, stream);
+    }
 }
 
 /* Where the edge begins; NULL: no longer known. */

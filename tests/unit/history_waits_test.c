@@ -333,6 +333,19 @@ static const char *const cases[] = {
     "@31     s1#3 EXEC\n"
     "then 1 unmatched-sends\n",
 
+    "two wakeups, one in a circle: the other one, which is known, keeps its edge\n"
+    "STREAM s1, s2, s4 / PATH p1>p2 pipe\n"
+    "@5      s1#1 EXEC\n"
+    "@6      s3#1 EXEC\n"
+    "@8      s4#1 WAKEUP s3\n"
+    "@20     s2#1 RECEIVE p2 [0,10)   <- s3#3:10 ordered, s1#2:10 ordered\n"
+    "@22     s2#2 WAKEUP s3\n"
+    "@14..24 s3#2 BLOCK write         <- s4#1 wakeup earlier\n"
+    "@26     s3#3 SEND    p1 [0,10)\n"
+    "@30     s1#2 SEND    p1 [10,20)\n"
+    "@31     s1#3 EXEC\n"
+    "then 1 unmatched-sends\n",
+
     "wakeups in a circle, for any: s3 waited for any of several paths, so it has sent after that\n"
     "STREAM s1, s2 / PATH p1>p2 pipe\n"
     "@5      s1#1 EXEC\n"
