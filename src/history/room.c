@@ -18,7 +18,7 @@
  *
  * Which RECEIVE freed the buffer space is not reported: the latest one during the sender's wait is taken. Nor is it
  * reported which process holds an end without using it: pipes are inherited, so a relative that terminated just before
- * is taken, unless a WAKEUP says which process ended a poll.
+ * is taken, unless a WAKEUP says which thread ended a poll.
  */
 #include "history/room.h"
 
@@ -154,18 +154,6 @@ static const struct beginning *holder_that_ended(const struct history *history,
     return last;
 }
 
-/* The process that woke the stream from its poll by its own end. NULL: none did, as far as is known. */
-static const struct beginning *holder_that_woke(struct history *history, struct stream *stream,
-                                                const struct record *record)
-{
-    const struct beginning *by_end;
-
-    return wakeups_show_end(history, stream, record, &by_end) && by_end != NULL &&
-                   by_end->id == EVENT_TERMINATION
-               ? by_end
-               : NULL;
-}
-
 /* The latest event of the stream that sent last at the other end, if that is another stream; NULL: not known. */
 static const struct beginning *latest_of_sender(const struct history *history,
                                                 const struct end *other,
@@ -204,23 +192,36 @@ static bool has_ended_before(const struct history *history, const struct end *en
            history_have_one_clock(history, end->origin, end->partner->origin);
 }
 
+/* The end of the process that closed the file, if that is not the one that sent last; NULL: it is, or nothing shows which. */
+static const struct beginning *holder_of(struct history *history, const struct end *end,
+                                         struct stream *stream, const struct record *record,
+                                         const struct beginning *latest,
+                                         struct process **ret_process)
+{
+    uint64_t time = record->header.time;
+    const struct beginning *by_end;
+
+    if (!is_inherited(end) || (latest != NULL && !has_ended_before(history, end, latest, time)))
+        return NULL;
+    bool shown = wakeups_show_end(history, stream, record, &by_end);
+    if (shown && by_end == NULL)
+        return NULL; /* no process has ended the poll by its own end */
+    if (shown && by_end->id == EVENT_TERMINATION)
+        return by_end;
+    return holder_that_ended(history, stream, time, ret_process);
+}
+
 int room_look_at_end(struct history *history, const struct end *end, struct stream *stream,
                      const struct record *record, bool forced, struct process **ret_process)
 {
-    uint64_t time = record->header.time;
-    const struct beginning *holder = NULL;
     int result = 0;
 
     if (end == NULL)
         return 1;
     const struct beginning *latest = latest_of_sender(history, end->partner, stream);
-    if (latest != NULL && is_later(history, end, latest, time))
+    if (latest != NULL && is_later(history, end, latest, record->header.time))
         return 1; /* this RECEIVE was held, while the sender, which had closed the file, went on */
-    if (is_inherited(end) && (latest == NULL || has_ended_before(history, end, latest, time))) {
-        holder = holder_that_woke(history, stream, record);
-        if (holder == NULL)
-            holder = holder_that_ended(history, stream, time, ret_process);
-    }
+    const struct beginning *holder = holder_of(history, end, stream, record, latest, ret_process);
     if (holder != NULL && holder->number == NO_NUMBER)
         return forced;
     if (holder != NULL)

@@ -448,6 +448,16 @@ static const char *const cases[] = {
     "@11     s4#1 TERMINATION             <- s1#2 creation\n"
     "@20     kernel WAKEUP s1 by s3\n"
     "@30     s1#4 RECEIVE p2 END_OF_FILE  <- s3#1 end, s3#1 wakeup\n",
+
+    "a living thread ends a poll: no relative that ended meanwhile has closed the file\n"
+    "STREAM s1\n"
+    "@1      s1#1 CREATEPROCESS s3\n"
+    "@2      s1#2 CREATEPROCESS s4\n"
+    "@4      PATH p1>p2 pipe\n"
+    "@5      s1#3 RECEIVECALL p0\n"
+    "@10     s3#1 TERMINATION             <- s1#1 creation\n"
+    "@19     s4#1 WAKEUP s1               <- s1#2 creation\n"
+    "@20     s1#4 RECEIVE p2 END_OF_FILE  <- s4#1 wakeup\n",
 };
 
 /* Between machines, once messages have related their clocks: a sender waited for the RECEIVE that came meanwhile. */
