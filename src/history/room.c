@@ -32,7 +32,8 @@
 
 #include <errno.h>
 
-#define CLOCK_ERROR_MOST 1000000000 /* ns: with a larger error, clocks are not compared */
+#define CLOCK_ERROR_MOST 1000000000    /* ns: with a larger error, clocks are not compared */
+#define FREEING_MOST     2000000000ull /* ns: in this time, a process frees any memory */
 
 static struct latest_rooms *rooms_of(const struct history *history, const struct end *end)
 {
@@ -184,11 +185,13 @@ static bool is_later(const struct history *history, const struct end *end,
 }
 
 /* Whether it terminated so long before that another process must have closed the file. Its memory is freed before its
- * files are closed, and faster than it was filled. */
+ * files are closed, and faster than it was filled; however long it has computed, that takes FREEING_MOST at most. */
 static bool has_ended_before(const struct history *history, const struct end *end,
                              const struct beginning *latest, uint64_t time)
 {
-    return latest->id == EVENT_TERMINATION && latest->time + DYING + latest->proc_time < time &&
+    uint64_t frees = latest->proc_time < FREEING_MOST ? latest->proc_time : FREEING_MOST;
+
+    return latest->id == EVENT_TERMINATION && latest->time + DYING + frees < time &&
            history_have_one_clock(history, end->origin, end->partner->origin);
 }
 
@@ -201,14 +204,16 @@ static const struct beginning *holder_of(struct history *history, const struct e
     uint64_t time = record->header.time;
     const struct beginning *by_end;
 
-    if (!is_inherited(end) || (latest != NULL && !has_ended_before(history, end, latest, time)))
+    if (!is_inherited(end) || (latest != NULL && latest->id != EVENT_TERMINATION))
         return NULL;
     bool shown = wakeups_show_end(history, stream, record, &by_end);
     if (shown && by_end == NULL)
         return NULL; /* no process has ended the poll by its own end */
     if (shown && by_end->id == EVENT_TERMINATION)
-        return by_end;
-    return holder_that_ended(history, stream, time, ret_process);
+        return latest != NULL && by_end->number == latest->number ? NULL : by_end;
+    return latest == NULL || has_ended_before(history, end, latest, time)
+               ? holder_that_ended(history, stream, time, ret_process)
+               : NULL;
 }
 
 int room_look_at_end(struct history *history, const struct end *end, struct stream *stream,

@@ -449,6 +449,31 @@ static const char *const cases[] = {
     "@20     kernel WAKEUP s1 by s3\n"
     "@30     s1#4 RECEIVE p2 END_OF_FILE  <- s3#1 end, s3#1 wakeup\n",
 
+    "a writer that frees much memory, and a poll: a relative woke the reader, so it closed the file\n"
+    "STREAM s1\n"
+    "@1      s1#1 CREATEPROCESS s2\n"
+    "@2      s1#2 CREATEPROCESS s3\n"
+    "@4      PATH p1>p2 pipe\n"
+    "@5      s2#1 SEND    p1 [0,10) cpu 1s   <- s1#1 creation\n"
+    "@6      s1#3 RECEIVE p2 [0,10)          <- s2#1:10\n"
+    "@7      s1#4 RECEIVECALL p0\n"
+    "@8      s2#2 TERMINATION cpu 2s\n"
+    "@100ms  s3#1 TERMINATION                <- s1#2 creation\n"
+    "@149ms  kernel WAKEUP s1 by s3\n"
+    "@150ms  s1#5 RECEIVE p2 END_OF_FILE     <- s3#1 end, s3#1 wakeup\n",
+
+    "a writer that has computed for long: it frees its memory within seconds all the same\n"
+    "STREAM s1\n"
+    "@1      s1#1 CREATEPROCESS s2\n"
+    "@2      s1#2 CREATEPROCESS s3\n"
+    "@4      PATH p1>p2 pipe\n"
+    "@5      s2#1 SEND    p1 [0,10) cpu 99s  <- s1#1 creation\n"
+    "@6      s1#3 RECEIVE p2 [0,10)          <- s2#1:10\n"
+    "@7      s1#4 RECEIVECALL p2\n"
+    "@8      s2#2 TERMINATION cpu 100s\n"
+    "@3s     s3#1 TERMINATION                <- s1#2 creation\n"
+    "@3s+10  s1#5 RECEIVE p2 END_OF_FILE     <- s3#1 end\n",
+
     "a living thread ends a poll: no relative that ended meanwhile has closed the file\n"
     "STREAM s1\n"
     "@1      s1#1 CREATEPROCESS s3\n"
