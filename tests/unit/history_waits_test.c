@@ -160,6 +160,20 @@ static const char *const cases[] = {
     "@20     kernel WAKEUP s1 by s2\n"
     "@5..21  s1#2 BLOCK wait4   <- s2#1 termination, s2#1 wakeup\n",
 
+    "a parent that ends: a signal of its end has ended the wait for a child, and it is no child\n"
+    "STREAM s1\n"
+    "@1      s1#1 CREATEPROCESS s2\n"
+    "@2      s2#1 CREATEPROCESS s3  <- s1#1 creation\n"
+    "@10     s1#2 TERMINATION\n"
+    "@11     kernel WAKEUP s2 by s1\n"
+    "@5..12  s2#2 BLOCK wait4       <- s1#2 wakeup\n",
+
+    "a parent that is met later: its child's STREAM shows that it is no child of that one\n"
+    "STREAM s2 created by s1 / STREAM s1\n"
+    "@10     s1#1 TERMINATION\n"
+    "@11     kernel WAKEUP s2 by s1\n"
+    "@5..12  s2#1 BLOCK wait4       <- s1#1 wakeup\n",
+
     "a child of two threads: the one that woke the parent ended first; they end one wait\n"
     "STREAM s1\n"
     "@1      s1#1 CREATEPROCESS s2\n"
