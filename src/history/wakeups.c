@@ -84,9 +84,11 @@ int wakeups_note(struct history *history, uint32_t origin, const struct record *
     /* the stream has had no record since the previous ones, and one of them may have ended the wait before */
     while (!is_held(woken) && woken->first_wakeup != woken->last_wakeup)
         remove_first(history, woken);
-    if (woken->waits_for_any && record->header.time > woken->began_time)
+    if (woken->waits_for_any && record->header.time > woken->began_time) {
         /* its next call, whatever it is, began no earlier */
         woken->began_time = record->header.time;
+        woken->waits_for_any = false; /* a later WAKEUP may come within that call */
+    }
     int64_t index = pool_take(&history->wakeups);
     if (index < 0)
         return -ENOMEM;

@@ -372,6 +372,19 @@ static const char *const cases[] = {
     "@31     s1#3 EXEC\n"
     "then 1 unmatched-sends\n",
 
+    "two wakeups after a wait for any: the first ended it, the second one the call that followed\n"
+    "STREAM s1, s2, s4 / PATH p1>p2 pipe\n"
+    "@5      s1#1 EXEC\n"
+    "@6      s3#1 EXEC\n"
+    "@10     s3#2 RECEIVECALL p0\n"
+    "@15     s4#1 WAKEUP s3\n"
+    "@20     s2#1 RECEIVE p2 [0,10)   <- s3#3:10 ordered, s1#2:10 ordered\n"
+    "@22     s4#2 WAKEUP s3\n"
+    "@26     s3#3 SEND    p1 [0,10)   <- s4#2 wakeup\n"
+    "@30     s1#2 SEND    p1 [10,20)\n"
+    "@31     s1#3 EXEC\n"
+    "then 1 unmatched-sends\n",
+
     SILENT_FILE("pipe: the nearest relative that ended just before held the other end", "pipe",
                 "@30     s2#3 RECEIVE p2 END_OF_FILE  <- s3#1 end\n"),
 
