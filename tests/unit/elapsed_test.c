@@ -784,6 +784,44 @@ static void a_poll_ends_before_the_next_wait(void **state)
     check_scene(&scene, "computing 15 disk 15 timer 5 event 64");
 }
 
+/* A process ends a poll by its own end; another one then ends the wait for a lock that follows. */
+static void a_poll_and_the_wait_after_it(void **state)
+{
+    struct scene scene;
+    uint32_t poll = 0, lock = 0; /* which ended it */
+
+    (void)state;
+    begin_scene(&scene, 0);
+    for (uint32_t stream = 1; stream <= 3; stream++) {
+        const struct stream_record record = {
+            .header = {.time = T0, .id = EVENT_STREAM, .flags = 16, .stream = stream},
+            .process = stream,
+            .parent = stream == 1 ? 0 : 1,
+            .pid = 100 + stream};
+        tape_add(&scene.tape, &record);
+        at(&scene, 0, stream, 0, EVENT_EXEC);
+    }
+    message_at(&scene, 0, 1, 0, EVENT_RECEIVECALL, 0, 7, 0);
+    end_at(&scene, 20, 2, 20);
+    struct record *wakeup = add_event(&scene.tape, T0 + 21u * MS, EVENT_WAKEUP, 0, 0);
+    wakeup->header.flags = RECORD_NO_STREAM;
+    wakeup->wakeup.woken = 1;
+    wakeup->wakeup.waker = 2;
+    at(&scene, 40, 3, 40, EVENT_WAKEUP)->wakeup.woken = 1;
+    block_at(&scene, 40, 1, 4, 202, 1, 15);
+    end_at(&scene, 50, 1, 14);
+    struct elapsed *elapsed = read_scene(&scene);
+    for (size_t i = 0; i < elapsed->wait_count; i++) {
+        if (elapsed->waits[i].what.call == 7)
+            poll = elapsed->waits[i].ender_pid;
+        if (elapsed->waits[i].what.call == 202)
+            lock = elapsed->waits[i].ender_pid;
+    }
+    assert_int_equal(poll, 102);
+    assert_int_equal(lock, 103);
+    elapsed_free(elapsed);
+}
+
 /* ---- random computations ---- */
 
 #define COMPUTATIONS 500
@@ -884,6 +922,7 @@ int main(void)
         cmocka_unit_test(a_holder_without_a_request),
         cmocka_unit_test(a_delay_is_no_part_of_a_wait),
         cmocka_unit_test(a_poll_ends_before_the_next_wait),
+        cmocka_unit_test(a_poll_and_the_wait_after_it),
         cmocka_unit_test(writers_in_no_certain_order),
         cmocka_unit_test(no_cpu_as_the_kernel_says),
         cmocka_unit_test(no_cpu_is_not_carried_over),
