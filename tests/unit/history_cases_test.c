@@ -352,7 +352,7 @@ static const char *const cases[] = {
     "@7      s2#1 RECEIVE p2 [1073741924,1073741934)  <- s1#5:10\n"
     "then 4 unmatched-sends\n",
 
-    "gigabytes before another machine is read: its end was met when the connection's other one was\n"
+    "gigabytes before another machine is read: the two ends were met at the same time\n"
     "PATH p1 tcp 1:4000 to 2:80 out 100 OLDER\n"
     "MACHINE B ahead 9900s / PATH B.p1 tcp 2:80 to 1:4000 in 100 OLDER\n"
     "@1        s1#1 SEND    p1 [100,1610612836)\n"

@@ -476,7 +476,7 @@ static const char *const cases[] = {
     "@20     kernel WAKEUP s1 by s3\n"
     "@30     s1#4 RECEIVE p2 END_OF_FILE  <- s3#1 end, s3#1 wakeup\n",
 
-    "a writer that frees much memory, and a poll: a relative woke the reader, so it closed the file\n"
+    "a writer that frees much memory, and a poll: a relative whose end woke the reader closed it\n"
     "STREAM s1\n"
     "@1      s1#1 CREATEPROCESS s2\n"
     "@2      s1#2 CREATEPROCESS s3\n"
