@@ -81,7 +81,8 @@ int wakeups_note(struct history *history, uint32_t origin, const struct record *
 
     if (woken == NULL || waker == 0 || waker == woken->number)
         return 0;
-    /* the stream has had no record since the previous ones, and one of them may have ended the wait before */
+    /* The stream has had no record since the previous ones, and one of them may have ended the wait before. A sleep has one
+     * WAKEUP, with few exceptions, so two are enough. If the stream is held, its records may be between them: all are kept. */
     while (!is_held(woken) && woken->first_wakeup != woken->last_wakeup)
         remove_first(history, woken);
     if (woken->waits_for_any && record->header.time > woken->began_time) {
