@@ -379,8 +379,8 @@ static const char *const cases[] = {
     "@10     s3#2 RECEIVECALL p0\n"
     "@15     s4#1 WAKEUP s3\n"
     "@20     s2#1 RECEIVE p2 [0,10)   <- s3#3:10 ordered, s1#2:10 ordered\n"
-    "@22     s4#2 WAKEUP s3\n"
-    "@26     s3#3 SEND    p1 [0,10)   <- s4#2 wakeup\n"
+    "@22     s2#2 WAKEUP s3\n"
+    "@26     s3#3 SEND    p1 [0,10)\n"
     "@30     s1#2 SEND    p1 [10,20)\n"
     "@31     s1#3 EXEC\n"
     "then 1 unmatched-sends\n",
