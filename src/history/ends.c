@@ -217,17 +217,20 @@ static bool have_own_numbers(const struct end *end, const struct end *from)
            ((end->record->header.flags | from->record->header.flags) & RECORD_COUNTED);
 }
 
-/* Whether the two begin where the kernel's numbers were when each was met. Gigabytes may have passed in between. */
-static bool begin_when_met(const struct end *end, const struct end *from)
+/* Whether the two begin where the kernel's numbers were when each was met, and are read in the order of time. Gigabytes may
+ * have passed in between. Another machine may be read much later than it recorded, so only the starts are near each other. */
+static bool begin_when_met(const struct history *history, const struct end *end,
+                           const struct end *from)
 {
     unsigned flags = end->record->header.flags | from->record->header.flags;
 
-    return end->kind == PATH_TCP && (flags & RECORD_OLDER) && !(flags & RECORD_COUNTED);
+    return end->kind == PATH_TCP && (flags & RECORD_OLDER) && !(flags & RECORD_COUNTED) &&
+           history_have_one_clock(history, end->origin, from->origin);
 }
 
 /* Finds the shift from positions that an end receives to positions that its partner sends: both are unwrapped, from
  * different starts. */
-static void align(struct end *end)
+static void align(const struct history *history, struct end *end)
 {
     const struct end *from = end->partner;
 
@@ -236,7 +239,7 @@ static void align(struct end *end)
     if (have_own_numbers(end, from)) {
         end->in_shift = from->out_start - end->in_start;
         end->doubtful = (end->record->header.flags | from->record->header.flags) & RECORD_OLDER;
-    } else if (begin_when_met(end, from)) {
+    } else if (begin_when_met(history, end, from)) {
         /* what is in flight is less than half of the range of 32 bits: so both are near each other now */
         end->in_shift = unwrap(from->out_last, (uint32_t)end->in_last) - end->in_last;
         end->aligned = from->has_sent && end->has_received; /* then no description changes them */
@@ -316,7 +319,7 @@ static void join(struct history *history, struct end *end, struct end *partner)
     partner->partner = end;
     for (int i = 0; i < (end == partner ? 1 : 2); i++) {
         both[i]->external = false;
-        align(both[i]);
+        align(history, both[i]);
         ends_unlist_unjoined(history, both[i]);
         if (both[i]->counted) /* needed only from now on */
             sends_compare_all(both[i], &both[i]->sends);
@@ -391,8 +394,8 @@ int ends_note_path(struct history *history, uint32_t origin, const struct path_r
     end->record = identities_path(history->identities, origin, told->path);
     begin_positions(end);
     if (end->partner != NULL) {
-        align(end);
-        align(end->partner);
+        align(history, end);
+        align(history, end->partner);
         return 0;
     }
     if (told->role == PATH_ROLE_LISTENS)

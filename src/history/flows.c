@@ -547,7 +547,6 @@ void end_done(struct end *end)
         free(end->sharing->ahead);
         free(end->sharing->takes.at);
         free(end->sharing->takers);
-        free(end->sharing->closer);
         free(end->sharing->record);
         free(end->sharing);
     }

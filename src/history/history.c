@@ -317,11 +317,7 @@ static int note_message(struct history *history, struct stream *stream, struct e
     case EVENT_SENDCALL:
         return stream == NULL ? 0 : flows_note_sendcall(history, end, stream, record);
     default:
-        result = flows_note_receive(history, end, stream, record);
-        return result < 0 || !(record->header.flags & RECORD_END_OF_FILE) || stream == NULL ||
-                       !leads_ahead(stream)
-                   ? result
-                   : room_note_end(history, end, stream);
+        return flows_note_receive(history, end, stream, record);
     }
 }
 

@@ -53,9 +53,11 @@ enum edge_kind {
     EDGE_CONNECTION, /* from CONNECT to the other end's ACCEPT */
     /* To a RECEIVE that finds the end of the file, from the latest event of the stream that sent last at the other end:
      * it has closed that end since, or terminated. If no stream has sent into a pipe (or socket pair), or the sender
-     * terminated long before, the edge begins at the TERMINATION, just before, of a relative that is taken to have held
-     * the other end: the one that ended a poll, if a WAKEUP says so, else the latest. Only then is path 0, and only then
-     * may there be a value. */
+     * terminated, a relative may have held the other end: the one that ended a poll, if a WAKEUP says so; none, if that was a
+     * living thread; else, unless the sender terminated only a little before, the one that terminated last, just before. Then
+     * the edge begins at its TERMINATION. Only then is path 0, and only then may there be a value. There is no edge if the
+     * sender went on after the RECEIVE, and that is known first: as other records held the RECEIVE back, what came before it is
+     * no longer known. */
     EDGE_END,
     /* From a WAKEUP to the first event of the stream that it woke. If the waker has terminated, from its latest event,
      * mostly its TERMINATION; such an edge has no value. A BLOCK may have two: see `earlier`. */

@@ -268,7 +268,7 @@ struct stream {
     bool sendcall : 1;  /* the present call has reported a SENDCALL */
     bool discarded : 1; /* a selection has removed records */
     bool terminated : 1;
-    bool waits_for_any : 1; /* by its latest call, which passes no message itself */
+    bool waits_for_any : 1; /* by its latest call, which passes no message itself; until a WAKEUP */
     /* as handed out, and held */
     bool runs : 1;      /* proc_time is known */
     bool spins : 1;     /* in a call of MPI that waits for a message */

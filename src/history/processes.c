@@ -365,9 +365,22 @@ static struct ended *find_child(const struct history *history, const struct proc
     return child != NULL && is_above(history, process, child->heir) ? child : NULL;
 }
 
+/* Whether the process with this number is an ancestor of `process`, whose STREAM says so even if that was met first. */
+static bool is_ancestor(const struct history *history, const struct process *process,
+                        uint32_t number)
+{
+    const struct process *other = find_process(history, process->origin, number);
+    const struct stream_record *own =
+        identities_stream(history->identities, process->origin, process->number);
+
+    return (other != NULL && is_above(history, other, process->number)) ||
+           (own != NULL && own->parent != 0 && own->parent == number);
+}
+
 /* Adds the edge from the child whose thread woke this process from a wait for children, or for the signal that a child has
  * ended: the kernel says so, however long that child took to die. What ends a wait for children by its own end is a child,
- * even if nothing more is known of it. The thread need not be the one whose TERMINATION is the process's last. */
+ * even if nothing more is known of it, unless it is known to be an ancestor. The thread need not be the one whose
+ * TERMINATION is the process's last. */
 static int add_child_that_woke(struct history *history, const struct stream *stream,
                                const struct record *record, const struct beginning *by_end)
 {
@@ -377,6 +390,8 @@ static int add_child_that_woke(struct history *history, const struct stream *str
     if (by_end->id != EVENT_TERMINATION || waker == NULL ||
         waker->process == stream->process->number)
         return 0;
+    if (is_ancestor(history, stream->process, waker->process))
+        return 0; /* it is no child: its end has sent a signal */
     struct ended *child = find_child(history, stream->process, waker->process);
     if (child == NULL && awaited_by(history, stream->origin, record) != AWAITS_CHILD)
         return 0; /* another process, whose end has sent a signal, or closed a file */

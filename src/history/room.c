@@ -18,7 +18,7 @@
  *
  * Which RECEIVE freed the buffer space is not reported: the latest one during the sender's wait is taken. Nor is it
  * reported which process holds an end without using it: pipes are inherited, so a relative that terminated just before
- * is taken, unless a WAKEUP says which process ended a poll.
+ * is taken, unless a WAKEUP says which thread ended a poll.
  */
 #include "history/room.h"
 
@@ -31,9 +31,9 @@
 #include "history/wakeups.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
-#define CLOCK_ERROR_MOST 1000000000 /* ns: with a larger error, clocks are not compared */
+#define CLOCK_ERROR_MOST 1000000000    /* ns: with a larger error, clocks are not compared */
+#define FREEING_MOST     2000000000ull /* ns: in this time, a process frees any memory */
 
 static struct latest_rooms *rooms_of(const struct history *history, const struct end *end)
 {
@@ -155,18 +155,6 @@ static const struct beginning *holder_that_ended(const struct history *history,
     return last;
 }
 
-/* The process that woke the stream from its poll by its own end. NULL: none did, as far as is known. */
-static const struct beginning *holder_that_woke(struct history *history, struct stream *stream,
-                                                const struct record *record)
-{
-    const struct beginning *by_end;
-
-    return wakeups_show_end(history, stream, record, &by_end) && by_end != NULL &&
-                   by_end->id == EVENT_TERMINATION
-               ? by_end
-               : NULL;
-}
-
 /* The latest event of the stream that sent last at the other end, if that is another stream; NULL: not known. */
 static const struct beginning *latest_of_sender(const struct history *history,
                                                 const struct end *other,
@@ -180,21 +168,6 @@ static const struct beginning *latest_of_sender(const struct history *history,
     latest = sender != NULL ? &sender->latest
                             : history_faded(history, other->origin, other->sender_number);
     return sender == stream || latest == NULL || latest->stream == 0 ? NULL : latest;
-}
-
-int room_note_end(struct history *history, struct end *end, const struct stream *stream)
-{
-    const struct beginning *latest = latest_of_sender(history, end->partner, stream);
-    struct sharing *sharing = latest == NULL ? NULL : sharing_of(end);
-
-    if (latest == NULL)
-        return 0;
-    if (sharing != NULL && sharing->closer == NULL)
-        sharing->closer = malloc(sizeof(*sharing->closer));
-    if (sharing == NULL || sharing->closer == NULL)
-        return -ENOMEM;
-    *sharing->closer = *latest;
-    return 0;
 }
 
 /* Whether it happened, as far as clocks show, after the end of the file was found, so that it did not lead there. */
@@ -212,34 +185,48 @@ static bool is_later(const struct history *history, const struct end *end,
 }
 
 /* Whether it terminated so long before that another process must have closed the file. Its memory is freed before its
- * files are closed, and faster than it was filled. */
+ * files are closed, and faster than it was filled; however long it has computed, that takes FREEING_MOST at most. */
 static bool has_ended_before(const struct history *history, const struct end *end,
                              const struct beginning *latest, uint64_t time)
 {
-    return latest->id == EVENT_TERMINATION && latest->time + DYING + latest->proc_time < time &&
+    uint64_t frees = latest->proc_time < FREEING_MOST ? latest->proc_time : FREEING_MOST;
+
+    return latest->id == EVENT_TERMINATION && latest->time + DYING + frees < time &&
            history_have_one_clock(history, end->origin, end->partner->origin);
+}
+
+/* The end of the process that closed the file, if that is not the one that sent last; NULL: it is, or nothing shows which. */
+static const struct beginning *holder_of(struct history *history, const struct end *end,
+                                         struct stream *stream, const struct record *record,
+                                         const struct beginning *latest,
+                                         struct process **ret_process)
+{
+    uint64_t time = record->header.time;
+    const struct beginning *by_end;
+
+    if (!is_inherited(end) || (latest != NULL && latest->id != EVENT_TERMINATION))
+        return NULL;
+    bool shown = wakeups_show_end(history, stream, record, &by_end);
+    if (shown && by_end == NULL)
+        return NULL; /* no process has ended the poll by its own end */
+    if (shown && by_end->id == EVENT_TERMINATION)
+        return latest != NULL && by_end->number == latest->number ? NULL : by_end;
+    return latest == NULL || has_ended_before(history, end, latest, time)
+               ? holder_that_ended(history, stream, time, ret_process)
+               : NULL;
 }
 
 int room_look_at_end(struct history *history, const struct end *end, struct stream *stream,
                      const struct record *record, bool forced, struct process **ret_process)
 {
-    uint64_t time = record->header.time;
-    const struct beginning *holder = NULL;
     int result = 0;
 
     if (end == NULL)
         return 1;
     const struct beginning *latest = latest_of_sender(history, end->partner, stream);
-    if (latest != NULL && is_later(history, end, latest, time)) {
-        latest = end->sharing == NULL ? NULL : end->sharing->closer;
-        if (latest == NULL || is_later(history, end, latest, time))
-            return 1; /* it went on after it had closed the file, and its event before is not known */
-    }
-    if (is_inherited(end) && (latest == NULL || has_ended_before(history, end, latest, time))) {
-        holder = holder_that_woke(history, stream, record);
-        if (holder == NULL)
-            holder = holder_that_ended(history, stream, time, ret_process);
-    }
+    if (latest != NULL && is_later(history, end, latest, record->header.time))
+        return 1; /* this RECEIVE was held, while the sender, which had closed the file, went on */
+    const struct beginning *holder = holder_of(history, end, stream, record, latest, ret_process);
     if (holder != NULL && holder->number == NO_NUMBER)
         return forced;
     if (holder != NULL)

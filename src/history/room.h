@@ -11,10 +11,6 @@ int room_hand_out(struct history *history, struct end *end, struct stream *strea
                   const struct record *record, struct history_event *event);
 void room_forget(struct history *history, struct end *end);
 
-/* Notes a RECEIVE of an end of file that is held: the sender's latest event is kept, since the sender may go on until the
- * RECEIVE is looked at. Returns 0 or -ENOMEM. */
-int room_note_end(struct history *history, struct end *end, const struct stream *stream);
-
 /* Looks at a RECEIVE of an end of file at the head of its stream, and adds the edge from what ended the file. Returns
  * 1; 0: it must wait for the TERMINATION of a process below *ret_process; or -ENOMEM. */
 int room_look_at_end(struct history *history, const struct end *end, struct stream *stream,

@@ -11,7 +11,6 @@
 
 #include "base/lookup.h"
 
-struct beginning;
 struct end;
 struct history;
 struct path_record;
@@ -71,7 +70,6 @@ struct sharing {
     struct who *takers; /* ... and the streams that receive */
     uint32_t taker_count;
     size_t taker_capacity;
-    struct beginning *closer; /* room_note_end; or NULL */
     /* copies.h: */
     struct end *next_copy;      /* of the same original; or, of an original, the first one */
     struct end *original;       /* of a copy; NULL: forgotten */

@@ -81,12 +81,15 @@ int wakeups_note(struct history *history, uint32_t origin, const struct record *
 
     if (woken == NULL || waker == 0 || waker == woken->number)
         return 0;
-    /* the stream has had no record since the previous ones, and one of them may have ended the wait before */
+    /* The stream has had no record since the previous ones, and one of them may have ended the wait before. A sleep has one
+     * WAKEUP, with few exceptions, so two are enough. If the stream is held, its records may be between them: all are kept. */
     while (!is_held(woken) && woken->first_wakeup != woken->last_wakeup)
         remove_first(history, woken);
-    if (woken->waits_for_any && record->header.time > woken->began_time)
+    if (woken->waits_for_any && record->header.time > woken->began_time) {
         /* its next call, whatever it is, began no earlier */
         woken->began_time = record->header.time;
+        woken->waits_for_any = false; /* a later WAKEUP may come within that call */
+    }
     int64_t index = pool_take(&history->wakeups);
     if (index < 0)
         return -ENOMEM;
@@ -171,8 +174,17 @@ bool wakeups_wait(struct history *history, struct stream *stream, const struct r
 
 void wakeups_give_up(struct history *history, struct stream *stream, const struct record *record)
 {
-    if (led_to(history, stream, record) > 0)
+    unsigned count = led_to(history, stream, record);
+    struct wakeup *first = wakeup_at(history, stream->first_wakeup);
+    struct stream *waker;
+
+    if (count == 2 && !is_awaited(history, stream, first, &waker)) {
+        if (first->next == stream->last_wakeup)
+            stream->last_wakeup = stream->first_wakeup;
+        remove_second(history, first);
+    } else if (count > 0) {
         remove_first(history, stream);
+    }
 }
 
 /* Where the edge begins; NULL: no longer known. */

@@ -23,7 +23,7 @@ int wakeups_end_sleep(struct history *history, struct stream *stream, const stru
 int wakeups_hand_out(struct history *history, const struct stream *stream,
                      const struct record *record, struct history_event *event);
 
-/* A WAKEUP that led to this record is ignored, so that it does not wait for that. */
+/* The first awaited WAKEUP of those that led to this record is ignored, so that it does not wait for that. */
 void wakeups_give_up(struct history *history, struct stream *stream, const struct record *record);
 
 /* The stream is forgotten. */

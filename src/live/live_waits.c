@@ -207,11 +207,29 @@ static enum elapsed_kind outside(const struct history_event *event)
     return event->not_found ? ELAPSED_NOT_FOUND : ELAPSED_OUTSIDE;
 }
 
+/* Whether something is known to have ended the sleep of a BLOCK; or, with `earlier`, a wait that was over before that. */
+static bool is_ended(const struct history_event *event, bool earlier)
+{
+    for (uint32_t i = 0; i < event->edge_count; i++)
+        if (event->edges[i].earlier == earlier)
+            return true;
+    return false;
+}
+
+/* Whether a wait for any of several paths was over, unseen, before another one began. */
+static bool has_ended_unseen(const struct live_thread *thread, const struct record *record)
+{
+    return record->header.id == EVENT_BLOCK && thread->sleep == FOR_ANY &&
+           record->block.system_call != thread->about.call;
+}
+
 /* Much as elapsed_waited_for does, which knows more. */
 static enum elapsed_kind kind_of_sleep(const struct live_thread *thread,
                                        const struct history_event *event, uint64_t wait)
 {
-    uint8_t id = event->event.header->id;
+    const struct record *record = (const struct record *)event->event.header;
+    uint8_t id = record->header.id;
+    bool ended = has_ended_unseen(thread, record) ? is_ended(event, true) : event->edge_count > 0;
 
     switch (thread->sleep) {
     case IN_STOP:
@@ -221,9 +239,9 @@ static enum elapsed_kind kind_of_sleep(const struct live_thread *thread,
     default:
         break;
     }
-    if (event->edge_count > 0 && (thread->sleep == IN_RECEIVE || is_message(&event->edges[0])))
+    if (ended && (thread->sleep == IN_RECEIVE || is_message(&event->edges[0])))
         return ELAPSED_IN_FLIGHT;
-    if (event->edge_count > 0)
+    if (ended)
         return ELAPSED_EVENT;
     if (id == EVENT_ACCEPT || (id == EVENT_RECEIVE && !event->joined))
         return outside(event);
@@ -237,20 +255,11 @@ static enum elapsed_kind kind_of_sleep(const struct live_thread *thread,
                : ELAPSED_EVENT;
 }
 
-/* Whether something is known to have ended the sleep of a BLOCK. */
-static bool is_ended(const struct history_event *event)
-{
-    for (uint32_t i = 0; i < event->edge_count; i++)
-        if (!event->edges[i].earlier)
-            return true;
-    return false;
-}
-
 static enum elapsed_kind kind_of_block(const struct live *live, const struct history_event *event)
 {
     const struct record *record = (const struct record *)event->event.header;
 
-    if ((record->header.flags & RECORD_TIME_LIMIT) != 0 && !is_ended(event))
+    if ((record->header.flags & RECORD_TIME_LIMIT) != 0 && !is_ended(event, false))
         return ELAPSED_LIMIT;
     return elapsed_kind_of_block(live->history, &live->waits.recorded, event);
 }
@@ -458,8 +467,7 @@ static void count_time(struct live *live, struct live_thread *thread,
             count_awake(&live->waits, thread, time, rest, event->no_cpu.time);
         return;
     }
-    if (blocks && thread->sleep == FOR_ANY && record->block.system_call != thread->about.call) {
-        /* the wait was over, unseen, before another one began */
+    if (has_ended_unseen(thread, record)) {
         end_sleep(live, thread, event, time - slept, cpu,
                   no_cpu - least(no_cpu, event->no_cpu.of_block));
         thread->counted = 0;

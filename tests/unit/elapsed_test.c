@@ -784,6 +784,77 @@ static void a_poll_ends_before_the_next_wait(void **state)
     check_scene(&scene, "computing 15 disk 15 timer 5 event 64");
 }
 
+/* Programs with process IDs, 101 and so on, of which the first one polls from 0 ms on; the second one's end at 20 ms wakes it. */
+static void begin_poll(struct scene *scene, uint32_t streams)
+{
+    begin_scene(scene, 0);
+    for (uint32_t stream = 1; stream <= streams; stream++) {
+        const struct stream_record record = {
+            .header = {.time = T0, .id = EVENT_STREAM, .flags = 16, .stream = stream},
+            .process = stream,
+            .parent = stream == 1 ? 0 : 1,
+            .pid = 100 + stream};
+        tape_add(&scene->tape, &record);
+        at(scene, 0, stream, 0, EVENT_EXEC);
+    }
+    message_at(scene, 0, 1, 0, EVENT_RECEIVECALL, 0, 7, 0);
+    end_at(scene, 20, 2, 20);
+}
+
+static void wake_by_end(struct scene *scene, uint32_t ms)
+{
+    struct record *record = add_event(&scene->tape, T0 + (uint64_t)ms * MS, EVENT_WAKEUP, 0, 0);
+
+    record->header.flags = RECORD_NO_STREAM;
+    record->wakeup.woken = 1;
+    record->wakeup.waker = 2;
+}
+
+/* Checks which processes ended the poll, and the wait in that call. */
+static void check_enders(struct scene *scene, uint32_t of_poll, uint32_t call, uint32_t of_call)
+{
+    struct elapsed *elapsed = read_scene(scene);
+    unsigned found = 0;
+
+    for (size_t i = 0; i < elapsed->wait_count; i++) {
+        uint32_t waits_in = elapsed->waits[i].what.call;
+        if (waits_in != 7 && waits_in != call)
+            continue;
+        found++;
+        assert_int_equal(elapsed->waits[i].ender_pid, waits_in == 7 ? of_poll : of_call);
+    }
+    assert_int_equal(found, 2);
+    elapsed_free(elapsed);
+}
+
+/* A process ends a poll by its own end; another one then ends the wait for a lock that follows. */
+static void a_poll_and_the_wait_after_it(void **state)
+{
+    struct scene scene;
+
+    (void)state;
+    begin_poll(&scene, 3);
+    wake_by_end(&scene, 21);
+    at(&scene, 40, 3, 40, EVENT_WAKEUP)->wakeup.woken = 1;
+    block_at(&scene, 40, 1, 4, 202, 1, 15);
+    end_at(&scene, 50, 1, 14);
+    check_enders(&scene, 102, 202, 103);
+}
+
+/* A child's end closes a file, which ends a poll, and later ends the wait for the child. */
+static void a_poll_and_the_wait_for_a_child(void **state)
+{
+    struct scene scene;
+
+    (void)state;
+    begin_poll(&scene, 2);
+    wake_by_end(&scene, 21);
+    wake_by_end(&scene, 40);
+    block_at(&scene, 40, 1, 4, 61, 1, 15);
+    end_at(&scene, 50, 1, 14);
+    check_enders(&scene, 102, 61, 102);
+}
+
 /* ---- random computations ---- */
 
 #define COMPUTATIONS 500
@@ -884,6 +955,8 @@ int main(void)
         cmocka_unit_test(a_holder_without_a_request),
         cmocka_unit_test(a_delay_is_no_part_of_a_wait),
         cmocka_unit_test(a_poll_ends_before_the_next_wait),
+        cmocka_unit_test(a_poll_and_the_wait_after_it),
+        cmocka_unit_test(a_poll_and_the_wait_for_a_child),
         cmocka_unit_test(writers_in_no_certain_order),
         cmocka_unit_test(no_cpu_as_the_kernel_says),
         cmocka_unit_test(no_cpu_is_not_carried_over),

@@ -352,6 +352,16 @@ static const char *const cases[] = {
     "@7      s2#1 RECEIVE p2 [1073741924,1073741934)  <- s1#5:10\n"
     "then 4 unmatched-sends\n",
 
+    "gigabytes before another machine is read: the two ends were met at the same time\n"
+    "PATH p1 tcp 1:4000 to 2:80 out 100 OLDER\n"
+    "MACHINE B ahead 9900s / PATH B.p1 tcp 2:80 to 1:4000 in 100 OLDER\n"
+    "@1        s1#1 SEND    p1 [100,1610612836)\n"
+    "@2        s1#2 SEND    p1 [1610612836,3221225572)\n"
+    "@3        s1#3 SEND    p1 [3221225572,536871012)\n"
+    "@11     B.s1#1 RECEIVE p1 [100,1610612836)         <- s1#1:1610612736\n"
+    "@12     B.s1#2 RECEIVE p1 [1610612836,3221225572)  <- s1#2:1610612736\n"
+    "@13     B.s1#3 RECEIVE p1 [3221225572,536871012)   <- s1#3:1610612736\n",
+
     "packets: a reader may leave a part of a packet, so positions of such a pipe may be wrong\n"
     "STREAM s1, s2 / PATH p1>p2 pipe PACKETS\n"
     "@10     s1#1 SEND    p1 [0,10)\n"

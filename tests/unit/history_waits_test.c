@@ -160,6 +160,20 @@ static const char *const cases[] = {
     "@20     kernel WAKEUP s1 by s2\n"
     "@5..21  s1#2 BLOCK wait4   <- s2#1 termination, s2#1 wakeup\n",
 
+    "a parent that ends: a signal of its end has ended the wait for a child, and it is no child\n"
+    "STREAM s1\n"
+    "@1      s1#1 CREATEPROCESS s2\n"
+    "@2      s2#1 CREATEPROCESS s3  <- s1#1 creation\n"
+    "@10     s1#2 TERMINATION\n"
+    "@11     kernel WAKEUP s2 by s1\n"
+    "@5..12  s2#2 BLOCK wait4       <- s1#2 wakeup\n",
+
+    "a parent that is met later: its child's STREAM shows that it is no child of that one\n"
+    "STREAM s2 created by s1 / STREAM s1\n"
+    "@10     s1#1 TERMINATION\n"
+    "@11     kernel WAKEUP s2 by s1\n"
+    "@5..12  s2#1 BLOCK wait4       <- s1#1 wakeup\n",
+
     "a child of two threads: the one that woke the parent ended first; they end one wait\n"
     "STREAM s1\n"
     "@1      s1#1 CREATEPROCESS s2\n"
@@ -333,6 +347,19 @@ static const char *const cases[] = {
     "@31     s1#3 EXEC\n"
     "then 1 unmatched-sends\n",
 
+    "two wakeups, one in a circle: the other one, which is known, keeps its edge\n"
+    "STREAM s1, s2, s4 / PATH p1>p2 pipe\n"
+    "@5      s1#1 EXEC\n"
+    "@6      s3#1 EXEC\n"
+    "@8      s4#1 WAKEUP s3\n"
+    "@20     s2#1 RECEIVE p2 [0,10)   <- s3#3:10 ordered, s1#2:10 ordered\n"
+    "@22     s2#2 WAKEUP s3\n"
+    "@14..24 s3#2 BLOCK write         <- s4#1 wakeup earlier\n"
+    "@26     s3#3 SEND    p1 [0,10)\n"
+    "@30     s1#2 SEND    p1 [10,20)\n"
+    "@31     s1#3 EXEC\n"
+    "then 1 unmatched-sends\n",
+
     "wakeups in a circle, for any: s3 waited for any of several paths, so it has sent after that\n"
     "STREAM s1, s2 / PATH p1>p2 pipe\n"
     "@5      s1#1 EXEC\n"
@@ -341,6 +368,19 @@ static const char *const cases[] = {
     "@20     s2#1 RECEIVE p2 [0,10)   <- s1#2:10 ordered\n"
     "@22     s2#2 WAKEUP s3\n"
     "@26     s3#3 SEND    p1 [0,10)   <- s2#2 wakeup\n"
+    "@30     s1#2 SEND    p1 [10,20)\n"
+    "@31     s1#3 EXEC\n"
+    "then 1 unmatched-sends\n",
+
+    "two wakeups after a wait for any: the first ended it, the second one the call that followed\n"
+    "STREAM s1, s2, s4 / PATH p1>p2 pipe\n"
+    "@5      s1#1 EXEC\n"
+    "@6      s3#1 EXEC\n"
+    "@10     s3#2 RECEIVECALL p0\n"
+    "@15     s4#1 WAKEUP s3\n"
+    "@20     s2#1 RECEIVE p2 [0,10)   <- s3#3:10 ordered, s1#2:10 ordered\n"
+    "@22     s2#2 WAKEUP s3\n"
+    "@26     s3#3 SEND    p1 [0,10)\n"
     "@30     s1#2 SEND    p1 [10,20)\n"
     "@31     s1#3 EXEC\n"
     "then 1 unmatched-sends\n",
@@ -384,13 +424,13 @@ static const char *const cases[] = {
     "@20     s2#1 RECEIVE p2 [0,10)       <- s1#1:10\n"
     "@30     s2#2 RECEIVE p2 [10,10) END_OF_FILE  <- s1#2 end\n",
 
-    "closed, and the sender goes on: a held RECEIVE of the end has its edge from before that\n"
+    "closed, and the sender goes on: what it did after the RECEIVE of the end has not led there\n"
     "STREAM s1, s2 / PATH p1>p2 unix-stream / PATH p3 tcp 1:4000 to 1:80\n"
     "@5      s2#1 SEND    p1 [0,10)\n"
     "@6      s2#2 EXEC\n"
     "@10     s1#1 RECEIVE p3 [0,10)               <- 10 external\n"
     "@11     s1#2 RECEIVE p2 [0,10)               <- s2#1:10\n"
-    "@12     s1#3 RECEIVE p2 [10,10) END_OF_FILE  <- s2#2 end\n"
+    "@12     s1#3 RECEIVE p2 [10,10) END_OF_FILE\n"
     "@900ms  s2#3 EXEC\n"
     "@2s     s2#4 EXEC\n"
     "then 1 external\n",
@@ -435,6 +475,41 @@ static const char *const cases[] = {
     "@11     s4#1 TERMINATION             <- s1#2 creation\n"
     "@20     kernel WAKEUP s1 by s3\n"
     "@30     s1#4 RECEIVE p2 END_OF_FILE  <- s3#1 end, s3#1 wakeup\n",
+
+    "a writer that frees much memory, and a poll: a relative whose end woke the reader closed it\n"
+    "STREAM s1\n"
+    "@1      s1#1 CREATEPROCESS s2\n"
+    "@2      s1#2 CREATEPROCESS s3\n"
+    "@4      PATH p1>p2 pipe\n"
+    "@5      s2#1 SEND    p1 [0,10) cpu 1s   <- s1#1 creation\n"
+    "@6      s1#3 RECEIVE p2 [0,10)          <- s2#1:10\n"
+    "@7      s1#4 RECEIVECALL p0\n"
+    "@8      s2#2 TERMINATION cpu 2s\n"
+    "@100ms  s3#1 TERMINATION                <- s1#2 creation\n"
+    "@149ms  kernel WAKEUP s1 by s3\n"
+    "@150ms  s1#5 RECEIVE p2 END_OF_FILE     <- s3#1 end, s3#1 wakeup\n",
+
+    "a writer that has computed for long: it frees its memory within seconds all the same\n"
+    "STREAM s1\n"
+    "@1      s1#1 CREATEPROCESS s2\n"
+    "@2      s1#2 CREATEPROCESS s3\n"
+    "@4      PATH p1>p2 pipe\n"
+    "@5      s2#1 SEND    p1 [0,10) cpu 99s  <- s1#1 creation\n"
+    "@6      s1#3 RECEIVE p2 [0,10)          <- s2#1:10\n"
+    "@7      s1#4 RECEIVECALL p2\n"
+    "@8      s2#2 TERMINATION cpu 100s\n"
+    "@3s     s3#1 TERMINATION                <- s1#2 creation\n"
+    "@3s+10  s1#5 RECEIVE p2 END_OF_FILE     <- s3#1 end\n",
+
+    "a living thread ends a poll: no relative that ended meanwhile has closed the file\n"
+    "STREAM s1\n"
+    "@1      s1#1 CREATEPROCESS s3\n"
+    "@2      s1#2 CREATEPROCESS s4\n"
+    "@4      PATH p1>p2 pipe\n"
+    "@5      s1#3 RECEIVECALL p0\n"
+    "@10     s3#1 TERMINATION             <- s1#1 creation\n"
+    "@19     s4#1 WAKEUP s1               <- s1#2 creation\n"
+    "@20     s1#4 RECEIVE p2 END_OF_FILE  <- s4#1 wakeup\n",
 };
 
 /* Between machines, once messages have related their clocks: a sender waited for the RECEIVE that came meanwhile. */

@@ -199,6 +199,29 @@ static void test_waits_share_a_row(void **context)
     end_scene(&scene);
 }
 
+/* A poll has timed out; another thread then ends a wait in another call. */
+static void test_a_poll_before_another_wait(void **context)
+{
+    struct scene scene;
+
+    (void)context;
+    begin_scene(&scene);
+    add_process(&scene, T0, FIRST_JOB, FIRST_JOB, "job");
+    at(&scene, 0, EVENT_CREATEPATH, FIRST_JOB, 0);
+    struct record *poll = at(&scene, 0, EVENT_RECEIVECALL, FIRST_JOB, 1);
+    poll->any.system_call = 7;
+    poll->any.limit = 30; /* ms */
+    at(&scene, 50, EVENT_WAKEUP, 1, 1)->wakeup.woken = FIRST_JOB;
+    struct record *block = at(&scene, 50, EVENT_BLOCK, FIRST_JOB, 2);
+    block->block.system_call = 202; /* futex */
+    block->block.state = 1;
+    block->block.duration = 20 * (uint64_t)MS;
+    const struct live_row *row = program(take(&scene), "job");
+    assert_int_equal(row->so_far[LIVE_WAITS + ELAPSED_TIMER], 30u * MS);
+    assert_int_equal(row->so_far[LIVE_WAITS + ELAPSED_LOCK], 20u * MS);
+    end_scene(&scene);
+}
+
 /* An end was used by a process that has gone; another one has its memory. */
 static void test_nobody_waits_for_the_next_one(void **context)
 {
@@ -315,6 +338,7 @@ int main(void)
         cmocka_unit_test(test_every_thread_is_the_last),
         cmocka_unit_test(test_a_thread_outlives_its_process),
         cmocka_unit_test(test_waits_share_a_row),
+        cmocka_unit_test(test_a_poll_before_another_wait),
         cmocka_unit_test(test_nobody_waits_for_the_next_one),
         cmocka_unit_test(test_a_wait_goes_on_without_records),
         cmocka_unit_test(test_a_recorder_that_is_gone),

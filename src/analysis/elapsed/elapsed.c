@@ -277,12 +277,9 @@ static int fill(struct elapsed_analysis *analysis, struct elapsed_thread *thread
     else if (interval->wait > 0)
         elapsed_find_cause(analysis, event,
                            interval->end - (interval->asleep ? interval->cpu : 0) - interval->wait,
-                           arrived, interval);
+                           arrived, false, interval);
     else if (interval->receives)
-        elapsed_find_cause(analysis, event, 0, arrived, interval);
-    if (interval->source != 0 && interval->source == thread->unseen) /* it ended the wait before */
-        interval->source = interval->arrival = 0;
-    thread->unseen = 0;
+        elapsed_find_cause(analysis, event, 0, arrived, false, interval);
     if (interval->receives && (interval->source == 0 || interval->wait == 0))
         interval->arrival = arrival_of(analysis, event, arrived); /* of its rest it is not known */
     interval->span = span_of(thread, event, interval);
@@ -297,7 +294,8 @@ static bool has_ended_unseen(const struct elapsed_thread *thread, const struct r
 }
 
 /* What ended it, if that was before the BLOCK began: then it did not end the BLOCK. */
-static void find_unseen_cause(struct elapsed_analysis *analysis, struct elapsed_thread *thread,
+static void find_unseen_cause(struct elapsed_analysis *analysis,
+                              const struct elapsed_thread *thread,
                               const struct history_event *event, struct interval *interval)
 {
     struct interval cause = {0};
@@ -305,11 +303,11 @@ static void find_unseen_cause(struct elapsed_analysis *analysis, struct elapsed_
     if (thread->woken != 0)
         cause = (struct interval){.source = thread->woken,
                                   .arrival = begun_at(interval_at(analysis, thread->woken))};
-    else
-        elapsed_find_cause(analysis, event, interval->end - interval->wait, 0, &cause);
+    if (cause.source == 0 || cause.arrival > interval->end)
+        elapsed_find_cause(analysis, event, interval->end - interval->wait, 0, true, &cause);
     if (cause.source == 0 || cause.is_message || cause.arrival > interval->end)
         return;
-    interval->source = thread->unseen = cause.source;
+    interval->source = cause.source;
     interval->arrival = cause.arrival;
 }
 

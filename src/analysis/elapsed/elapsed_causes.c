@@ -93,7 +93,7 @@ static bool is_of_ending(const struct elapsed_analysis *analysis, const struct h
 }
 
 void elapsed_find_cause(struct elapsed_analysis *analysis, const struct history_event *event,
-                        uint64_t began, uint64_t arrived, struct interval *interval)
+                        uint64_t began, uint64_t arrived, bool earlier, struct interval *interval)
 {
     uint64_t received =
         arrived != 0 ? arrived : elapsed_common_time(analysis, event->event.origin, event->when);
@@ -101,6 +101,8 @@ void elapsed_find_cause(struct elapsed_analysis *analysis, const struct history_
 
     for (uint32_t i = 0; i < event->edge_count; i++) {
         const struct history_edge *edge = &event->edges[i];
+        if (!interval->asleep && edge->earlier != earlier)
+            continue; /* it ended another wait */
         const struct cause cause = cause_of(analysis, event, edge, arrived, received);
         if (cause.source == 0 || (began == 0 && !is_message(edge)))
             continue;

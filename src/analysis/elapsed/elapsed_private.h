@@ -134,7 +134,6 @@ struct elapsed_thread {
     uint32_t connected;      /* path: its CONNECT came during the sleep; 0: none */
     uint32_t accepted;       /* ... or its ACCEPT, and no metered process had connected it */
     uint32_t woken;          /* interval: of the first WAKEUP of it in such a wait; 0: none yet */
-    uint32_t unseen;         /* interval that ended a wait whose end made no record; 0: none */
     uint32_t signal, sender; /* the latest SIGNAL to it: as in struct waited ... */
     uint64_t signalled;      /* ... and when it was sent */
     uint64_t no_cpu; /* ns without a CPU, by events since it fell asleep that are within its wait */
@@ -227,9 +226,10 @@ uint32_t elapsed_source_of(const struct elapsed_analysis *analysis,
 
 /* Chooses the edge that has ended the wait: of several messages the one that arrived first, and messages before anything
  * else. Of messages of which only some were received (enum edge_kind), the latest that was there in time. `began`: when
- * the wait did; 0: nothing was waited for, and a message is looked for. */
+ * the wait did; 0: nothing was waited for, and a message is looked for. `earlier`: it ended unseen before the BLOCK that this
+ * event is, so only such edges count. Else only the others do, unless the interval is all that a sleep lasted. */
 void elapsed_find_cause(struct elapsed_analysis *analysis, const struct history_event *event,
-                        uint64_t began, uint64_t arrived, struct interval *interval);
+                        uint64_t began, uint64_t arrived, bool earlier, struct interval *interval);
 
 /* What a wait that ends with this event was for, if no record shows what ended it ... */
 enum elapsed_kind elapsed_unexplained(const struct elapsed_analysis *analysis,
