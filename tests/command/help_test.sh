@@ -111,8 +111,8 @@ words_of_page() {
 "$build/tests/programs/sample-trace" rotated rotated
 "$build/tests/programs/sample-trace" steered steered
 { "$dpm" dump --json --type BEGIN rotated; "$dpm" dump --json --matched alpha beta gamma delta files steered; "$dpm" dump --json --type summary,cgroup epsilon; } 2> err | jq -r '[.. | objects | keys[]] | unique | .[]' > keys
-# what calls wait for is in no sample trace; wait_records_test looks at it
-printf '%s\n' only_path time_limit_ns waited_on | sort -u keys - > printed
+# what calls wait for, and wakeups of an earlier wait, are in no sample trace; wait_records_test and history_waits_test look at them
+printf '%s\n' earlier only_path time_limit_ns waited_on | sort -u keys - > printed
 words_of_page dpm-dump.1 '\.Ss Keys' '\.Sh EXIT' > described
 check_equal "dpm-dump(1) describes the keys that dpm dump --json prints" \
     "$(cat printed)" "$(cat described)"

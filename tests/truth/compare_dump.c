@@ -415,9 +415,12 @@ static int add_entry(struct line_context *context, struct stream *stream, struct
     if (entry->kind == ENTRY_OPERATION || entry->kind == ENTRY_OTHER) {
         if (get_number(context, "cpu_ns", &entry->cpu) < 0)
             return -EINVAL;
+        /* one that ended before the metering began has only its end */
+        bool only_ends = stream->start == UINT64_MAX && entry->kind == ENTRY_OPERATION &&
+                         entry->operation == OPERATION_TERMINATION;
         if (stream->start > entry->time)
             stream->start = entry->time;
-        if (context->dump->begun > entry->time)
+        if (!only_ends && context->dump->begun > entry->time)
             context->dump->begun = entry->time;
     }
     entry->sequence = unwrap(stream, sequence);
