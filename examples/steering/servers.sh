@@ -7,10 +7,7 @@ needs='nginx wrk /usr/bin/python3'
 packages='nginx wrk python3'
 port=18180
 
-# all PERCENTAGE...: the command that gives each server its share.
-all() {
-    echo "$folder/nginx-shares $scratch $((port + 1)) $((port + 2)) $((port + 3)) $*"
-}
+site="$scratch $((port + 1)) $((port + 2)) $((port + 3))"
 
 start() {
     back_end fast $((port + 1)) 10
@@ -18,8 +15,8 @@ start() {
     back_end slow $((port + 3)) 40
     shares='34 33 33'
     [ "$setting" != best ] || shares='57 29 14'
-    # shellcheck disable=SC2046,SC2086 # words
-    $(all $shares)
+    # shellcheck disable=SC2086 # words
+    "$folder/nginx-shares" $site $shares
     serve_site
 }
 
@@ -30,7 +27,7 @@ group fast is name backend-fast
 group middle is name backend-middle
 group slow is name backend-slow
 goal requests/s of load
-shares of fast middle slow by $(all {})
+shares of fast middle slow by $folder/nginx-shares $site {}
 POLICY
 }
 

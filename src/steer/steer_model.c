@@ -148,7 +148,8 @@ static void make_shares(const double *parts, size_t count, struct steer_setting 
     }
 }
 
-/* A server that takes twice as long gets half as much: then as many requests are in progress at each. */
+/* A server that takes twice as long gets half as much: then as many requests are in progress at each. But how long they wait at one
+ * follows from its share, and shrinks with that: so the mean counts of what they take without and with that, the geometric one. */
 static bool model_shares(const struct steer_policy *policy, const struct steer_act *act,
                          const struct steer_slice *window, struct steer_candidate *candidate)
 {
@@ -159,10 +160,10 @@ static bool model_shares(const struct steer_policy *policy, const struct steer_a
     for (size_t i = 0; i < act->group_count; i++) {
         const struct steer_figures *group = &window->groups[act->groups[i]];
         double time = group->request_time + group->queue_delay;
-        if (group->requests <= 0 || time <= 0)
+        if (group->requests <= 0 || group->request_time <= 0)
             return false;
         times[i] = time / group->requests;
-        parts[i] = 1 / times[i];
+        parts[i] = group->requests / sqrt(group->request_time * time);
         sum += time;
         count += group->requests;
         is += time;
