@@ -211,10 +211,14 @@ static int rest(struct steering *steering, struct problem *problem)
     return result;
 }
 
-/* What was measured, unless the meter rested in a part of it. */
+/* What was measured, unless the meter rested in a part of it. In the first slice, what was in progress when the meter began is not known. */
 static int add_slice(struct steering *steering, const struct live_snapshot *snapshot,
                      const struct steer_slice *slice, struct problem *problem)
 {
+    if (steering->tally.slices == 1) {
+        steer_rested(steering->steer, (double)snapshot->real);
+        return 0;
+    }
     if (steering->wakes == 0 && !steering->rested) {
         add_cost(steering, snapshot);
         steering->tally.goal = steer_goal(steering->policy, slice);

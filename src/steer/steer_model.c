@@ -22,6 +22,7 @@
 #define FULL      0.9  /* of the CPUs busy: others have them */
 #define FAIR      0.25 /* of the CPUs the groups get in any case: the scheduler is fair */
 #define ROOM      1.25 /* CPUs that a set needs, for what was used */
+#define QUEUED    0.1  /* of the requests' time: what a share then gains is not known well */
 
 /* How many times as much the groups can compute with the CPUs that there are. What others use stays theirs, but for what a
  * fair scheduler gives the groups anyway: workers that mostly wait need little. */
@@ -154,7 +155,7 @@ static bool model_shares(const struct steer_policy *policy, const struct steer_a
                          const struct steer_slice *window, struct steer_candidate *candidate)
 {
     double times[STEER_NUMBERS_MOST], parts[STEER_NUMBERS_MOST], sum = 0, count = 0, is = 0,
-                                                                 then = 0;
+                                                                 then = 0, queued = 0;
     size_t length = 0;
 
     for (size_t i = 0; i < act->group_count; i++) {
@@ -165,6 +166,7 @@ static bool model_shares(const struct steer_policy *policy, const struct steer_a
         times[i] = time / group->requests;
         parts[i] = group->requests / sqrt(group->request_time * time);
         sum += time;
+        queued += group->queue_delay;
         count += group->requests;
         is += time;
     }
@@ -173,6 +175,7 @@ static bool model_shares(const struct steer_policy *policy, const struct steer_a
     for (size_t i = 0; i < act->group_count; i++)
         then += candidate->to.numbers[i] / 100.0 * times[i];
     candidate->gain = gain_of(sum / fmax(sum, time_of_goal(policy, window)), then / is);
+    candidate->is_rough = queued > QUEUED * sum;
     length = (size_t)snprintf(candidate->reason, sizeof(candidate->reason), "a request takes");
     for (size_t i = 0; i < act->group_count && length < sizeof(candidate->reason); i++)
         length += (size_t)snprintf(candidate->reason + length, sizeof(candidate->reason) - length,

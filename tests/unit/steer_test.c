@@ -949,6 +949,7 @@ static void test_shares(void **state)
                  "other.requests=100 other.busy=5");
     /* 6 of 6 s are theirs, of which nine tenths are believed: 1 / (0.1 + 0.9 * 16.8 / 30) */
     assert_true(fabs(scene.last.predicted - 0.656) < 0.01);
+    assert_false(scene.last.is_rough);
     tell(&scene, "6 load.asked=300 load.outstanding=6 app.requests=249 app.busy=2.49 "
                  "other.requests=51 other.busy=2.55");
     tell(&scene, "10 load.asked=300 load.outstanding=6 app.requests=249 app.busy=2.49 "
@@ -957,6 +958,7 @@ static void test_shares(void **state)
     begin(&scene, SHARES, false); /* 10 ms, and 40 of which a queue makes 160: 10 to 80, not to 160 */
     tell(&scene, "5 load.asked=200 load.outstanding=17 app.requests=100 app.busy=1 "
                  "other.requests=100 other.busy=4 other.waiting=12");
+    assert_true(scene.last.is_rough);
     end(&scene, "try shares of app other: 50% 50% -> 89% 11%");
     begin(&scene, SHARES, false); /* 10 and 11 ms are no reason */
     tell(&scene, "10 load.asked=200 load.outstanding=3 app.requests=100 app.busy=1 "
