@@ -10,7 +10,7 @@
  * slices within them, and the windows before, differ. That is looked at twice, no more often: a loop that looks each second finds noise
  * that seems to be a gain, sooner or later. An act that was undone is left alone for a time that doubles each time.
  */
-#include "steer/steer.h"
+#include "steer/steer_private.h"
 
 #include <errno.h>
 #include <math.h>
@@ -19,9 +19,6 @@
 #include <string.h>
 
 #define WORTH 0.05 /* a smaller gain is not worth an act: hysteresis */
-#define EVENTS                                                                                     \
-    100 /* requests or messages that a window has at least: the loop is never faster than these */
-#define MEANS_MOST 8
 #define UNSTEADY                                                                                   \
     0.5 /* noise of a window in which the load may have changed: the next one is waited for */
 #define FEW_AFTER    20e9 /* ns at least, before too few events are reported */
@@ -30,12 +27,6 @@
     6 /* an act is left alone for at most 2 to the power of this times the limit, the window and the settling */
 
 enum state { LEARNS, SETTLES, TRIES };
-
-struct window {
-    struct steer_slice sum;
-    unsigned slices, values;
-    double total, squares; /* of the goal, by slices */
-};
 
 struct act_state {
     struct steer_setting now;
@@ -64,122 +55,13 @@ struct steer {
     struct window
         recent; /* a window as long as the policy says, also where the goal's takes longer: for rules */
     struct steer_ages ages[STEER_GROUPS_MOST]; /* in the latest slice */
-    double means[MEANS_MOST]; /* of windows with nothing changed, the latest first */
-    unsigned mean_count;
+    struct means means;                        /* of windows with nothing changed */
     struct act_state acts[STEER_ACTS_MOST];
     size_t tried; /* index of the act */
     struct steer_decision trial;
 };
 
-/* ---- windows ---- */
-
-static void add_figures(struct steer_figures *sum, const struct steer_figures *more)
-{
-    double *to = (double *)sum;
-    const double *from = (const double *)more;
-
-    for (size_t i = 0; i < sizeof(*sum) / sizeof(double); i++)
-        to[i] += from[i];
-    sum->processes = more->processes;
-    sum->threads = more->threads;
-    sum->memory = more->memory;
-}
-
-static void add_slice(const struct steer *steer, struct window *window,
-                      const struct steer_slice *slice)
-{
-    struct steer_slice *sum = &window->sum;
-    double value = steer_goal(steer->policy, slice);
-    double length = sum->length + slice->length;
-
-    for (size_t i = 0; i < STEER_GROUPS_MOST; i++) {
-        add_figures(&sum->groups[i], &slice->groups[i]);
-        for (size_t j = 0; j < STEER_GROUPS_MOST; j++) {
-            sum->talk[i][j].messages += slice->talk[i][j].messages;
-            sum->talk[i][j].time += slice->talk[i][j].time;
-        }
-    }
-    sum->busy = (sum->busy * sum->length + slice->busy * slice->length) / length;
-    sum->cpus = slice->cpus;
-    sum->length = length;
-    window->slices++;
-    if (isnan(value))
-        return;
-    window->values++;
-    window->total += value;
-    window->squares += value * value;
-}
-
-static double events_of(const struct steer *steer, const struct window *window)
-{
-    const struct steer_figures *goal = &window->sum.groups[steer->policy->goal];
-
-    return steer->policy->measure == STEER_RECEIVED ? goal->received
-           : goal->requests > 0                     ? goal->requests
-                                                    : goal->asked;
-}
-
-static bool is_long(const struct steer *steer, const struct window *window)
-{
-    return window->sum.length >= 0.95 * (double)steer->policy->window && window->slices >= 3;
-}
-
-static bool is_full(const struct steer *steer, const struct window *window)
-{
-    return is_long(steer, window) && window->values >= 3 && events_of(steer, window) >= EVENTS;
-}
-
-/* The squared standard error of its value, as part of the value. */
-static double error_of(const struct window *window)
-{
-    double count = window->values, mean = window->total / count;
-    double variance = (window->squares - count * mean * mean) / (count - 1);
-
-    return variance > 0 && mean > 0 ? variance / count / (mean * mean) : 0;
-}
-
-static int by_value(const void *a, const void *b)
-{
-    const double *one = a, *other = b;
-
-    return *one < *other ? -1 : *one > *other;
-}
-
-/* How windows differ in which nothing was changed, in the same unit: the lower quartile of the steps (of logarithms) from one to the
- * next, since a load that has changed is one or two large steps, and no noise. Of two, both may be that. */
-static double drift_of(const struct steer *steer)
-{
-    double steps[MEANS_MOST];
-    unsigned count = 0;
-
-    for (unsigned i = 1; i < steer->mean_count; i++)
-        if (steer->means[i] > 0 && steer->means[i - 1] > 0)
-            steps[count++] = fabs(log(steer->means[i] / steer->means[i - 1]));
-    if (count < 3)
-        return 0;
-    qsort(steps, count, sizeof(*steps), by_value);
-    double step = steps[(count - 1) / 4];
-    return 4.93 * step * step; /* of a normal distribution, it is 0.45 standard deviations */
-}
-
-/* So many standard errors are exceeded once in 40 times, as these are estimated from so many slices, too: Student's distribution, by its
- * first terms (Cornish and Fisher). A trial is looked at twice: so an act that changes nothing is kept once in 20 times at most. */
-static double errors_of(const struct window *before, const struct window *after)
-{
-    double freedom = fmax(2, (double)before->values + after->values - 2);
-
-    return 1.96 + 2.37 / freedom + 2.82 / (freedom * freedom);
-}
-
-/* As a gain. Errors are parts of the value, so they are those of its logarithm: 20 % more and a sixth less are as far. */
-static double noise_of(const struct steer *steer, const struct window *before,
-                       const struct window *after)
-{
-    double drift = drift_of(steer);
-
-    return expm1(errors_of(before, after) *
-                 sqrt(fmax(error_of(before), drift) + fmax(error_of(after), drift)));
-}
+/* ---- states ---- */
 
 static double gain_of(const struct steer *steer, double before, double after)
 {
@@ -202,14 +84,6 @@ static void settle(struct steer *steer, enum state next)
     steer->next = next;
 }
 
-static void note_mean(struct steer *steer, double value)
-{
-    memmove(steer->means + 1, steer->means, (MEANS_MOST - 1) * sizeof(*steer->means));
-    steer->means[0] = value;
-    if (steer->mean_count < MEANS_MOST)
-        steer->mean_count++;
-}
-
 /* ---- acts ---- */
 
 static void leave_alone(struct steer *steer, size_t act)
@@ -230,12 +104,6 @@ static void decide(struct steer *steer, enum decision_outcome outcome)
     steer->calls.decided(steer->calls.context, &steer->trial);
 }
 
-/* What the model says of one window does not depend on how others differ: a load that has changed is acted on at once. */
-static double noise_within(const struct window *window)
-{
-    return expm1(errors_of(window, window) * sqrt(2 * error_of(window)));
-}
-
 /* Of what could be saved, half is expected. */
 static double expected_of(const struct steer_candidate *candidate)
 {
@@ -245,7 +113,7 @@ static double expected_of(const struct steer_candidate *candidate)
 /* The one that promises most, and more than the noise. */
 static bool choose(struct steer *steer, size_t *ret_act, struct steer_candidate *ret_best)
 {
-    double least = fmax(WORTH, noise_within(&steer->before));
+    double least = fmax(WORTH, window_noise_within(&steer->before));
     double most = 0;
     bool any = false;
 
@@ -336,7 +204,7 @@ static void say_nothing_to_do(struct steer *steer)
                                            .before = steer_goal(steer->policy, &steer->before.sum),
                                            .before_length = steer->before.sum.length,
                                            .after = NAN,
-                                           .noise = noise_within(&steer->before)};
+                                           .noise = window_noise_within(&steer->before)};
     bool predicted = predicts(steer->policy), has_rules = steer->policy->rule_count > 0;
     int length = snprintf(steer->trial.reason, sizeof(steer->trial.reason), "%s%s%s",
                           !has_rules   ? ""
@@ -361,7 +229,7 @@ static void say_too_few(struct steer *steer)
 {
     const struct window *window = &steer->window;
     const char *missing = missing_in(steer, window);
-    double events = events_of(steer, window);
+    double events = window_events(steer->policy, window);
     struct steer_decision few = {.outcome = DECISION_NOTHING,
                                  .number = steer->number,
                                  .time = steer->time,
@@ -376,10 +244,10 @@ static void say_too_few(struct steer *steer)
     if (missing != NULL)
         snprintf(few.reason, sizeof(few.reason), "group %.100s has no process that is metered",
                  missing);
-    else if (events < EVENTS)
+    else if (events < WINDOW_EVENTS)
         snprintf(few.reason, sizeof(few.reason), "%.0f %s in %.0f s: a decision needs %d", events,
                  steer->policy->measure == STEER_RECEIVED ? "messages" : "requests",
-                 steer->waited / 1e9, EVENTS);
+                 steer->waited / 1e9, WINDOW_EVENTS);
     else
         snprintf(few.reason, sizeof(few.reason), "of %.0f s, only %.1f s could be measured",
                  steer->waited / 1e9, window->sum.length / 1e9);
@@ -421,7 +289,7 @@ static int try_act(struct steer *steer, size_t index, const struct steer_candida
                                            .before = steer_goal(steer->policy, &steer->before.sum),
                                            .before_length = steer->before.sum.length,
                                            .after = NAN,
-                                           .noise = noise_within(&steer->before),
+                                           .noise = window_noise_within(&steer->before),
                                            .rule = best->rule,
                                            .predicted = best->gain,
                                            .is_rough = best->is_rough};
@@ -453,7 +321,7 @@ static void look_back(struct steer *steer)
         return;
     steer->looks_back = false;
     double least = steer->trial.measured < 0 ? -steer->trial.measured / 2
-                                             : -fmax(WORTH, noise_within(&steer->before));
+                                             : -fmax(WORTH, window_noise_within(&steer->before));
     if (isfinite(steer->trial.measured) && gain_of(steer, steer->trial.after, now) < least) {
         state->failures--;
         state->free_at = steer->time;
@@ -496,7 +364,7 @@ static int look_at_rules(struct steer *steer, struct problem *problem)
     struct steer_candidate asked;
     size_t act;
 
-    if (!is_long(steer, &steer->recent))
+    if (!window_is_long(steer->policy, &steer->recent))
         return 0;
     look_for_restarts(steer);
     if (may_act(steer) && follow_rules(steer, &steer->recent.sum, &act, &asked)) {
@@ -519,7 +387,7 @@ static int learn(struct steer *steer, struct problem *problem)
     int result = look_at_rules(steer, problem);
     if (result != 0)
         return result < 0 ? result : 0;
-    if (!is_full(steer, &steer->window)) {
+    if (!window_is_full(steer->policy, &steer->window)) {
         if (late && predicts(steer->policy))
             say_too_few(steer);
         return 0;
@@ -527,12 +395,12 @@ static int learn(struct steer *steer, struct problem *problem)
     steer->said_few = steer->said_few && late;
     steer->before = steer->window;
     look_back(steer);
-    note_mean(steer, steer_goal(steer->policy, &steer->before.sum));
+    means_note(&steer->means, steer_goal(steer->policy, &steer->before.sum));
     begin(steer, LEARNS);
     if (!may_act(steer))
         return 0;
     bool any = choose(steer, &act, &best);
-    steer->waits = any && !steer->waits && noise_within(&steer->before) > UNSTEADY;
+    steer->waits = any && !steer->waits && window_noise_within(&steer->before) > UNSTEADY;
     if (steer->waits)
         return 0;
     if (any)
@@ -571,7 +439,7 @@ static void keep(struct steer *steer)
     steer->acts[steer->tried].failures = 0;
     if (steer->trial.act->kind == STEER_WORKERS)
         steer->acts[steer->tried].pool = steer->ages[steer->trial.act->groups[0]];
-    steer->mean_count = 0;
+    steer->means.count = 0;
     begin(steer, LEARNS);
 }
 
@@ -582,7 +450,7 @@ static void measure_trial(struct steer *steer)
     trial->after_length = steer->window.sum.length;
     trial->after = steer_goal(steer->policy, &steer->window.sum);
     trial->measured = gain_of(steer, trial->before, trial->after);
-    trial->noise = noise_of(steer, &steer->before, &steer->window);
+    trial->noise = window_noise(&steer->means, &steer->before, &steer->window);
 }
 
 /* What a rule asks for is kept unless the goal gets worse by more than the noise. */
@@ -592,10 +460,10 @@ static int judge_rule(struct steer *steer, struct problem *problem)
     bool overdue = steer->waited > 4 * length_of_trial(steer);
     bool whole = overdue || steer->window.sum.length >= 1.9 * length_of_trial(steer);
 
-    if (!overdue && !is_long(steer, &steer->window))
+    if (!overdue && !window_is_long(steer->policy, &steer->window))
         return 0;
     measure_trial(steer);
-    bool known = is_full(steer, &steer->before);
+    bool known = window_is_full(steer->policy, &steer->before);
     bool is_worse = known && ((isnan(trial->after) && !isnan(trial->before)) ||
                               trial->measured < 1 / (1 + trial->noise) - 1);
     if (is_worse && !trial->rule->always)
@@ -615,9 +483,9 @@ static int judge(struct steer *steer, struct problem *problem)
     /* a goal of which nothing is left is worse, too; so is an act that keeps us from measuring it */
     trial->after_length = steer->window.sum.length;
     bool overdue = steer->waited > 4 * length_of_trial(steer);
-    if (!overdue && !is_full(steer, &steer->window))
+    if (!overdue && !window_is_full(steer->policy, &steer->window))
         return 0;
-    if (overdue && !is_full(steer, &steer->window)) {
+    if (overdue && !window_is_full(steer->policy, &steer->window)) {
         trial->after = steer_goal(steer->policy, &steer->window.sum);
         trial->measured = NAN;
         return undo(steer, problem);
@@ -649,8 +517,8 @@ int steer_add(struct steer *steer, const struct steer_slice *slice, struct probl
         return 0;
     }
     if (slice->length > 0 && slice->lost == 0) { /* fewer requests would be the act's effect */
-        add_slice(steer, &steer->window, slice);
-        add_slice(steer, &steer->recent, slice);
+        window_add(steer->policy, &steer->window, slice);
+        window_add(steer->policy, &steer->recent, slice);
     }
     if (steer->state == TRIES)
         return judge(steer, problem);
@@ -699,35 +567,4 @@ int steer_new(const struct steer_policy *policy, const struct steer_machine *mac
 void steer_free(struct steer *steer)
 {
     free(steer);
-}
-
-struct steer_setting steer_setting_at_first(const struct steer_act *act)
-{
-    struct steer_setting setting = {{act->kind == STEER_CPUS ? 0 : act->from}};
-
-    for (size_t i = 0; act->kind == STEER_SHARES && i < act->group_count; i++)
-        setting.numbers[i] = (uint32_t)(100 / act->group_count + (i < 100 % act->group_count));
-    return setting;
-}
-
-/* ---- words ---- */
-
-void steer_setting_text(const struct steer_machine *machine, const struct steer_act *act,
-                        const struct steer_setting *setting, char text[STEER_TEXT_SIZE])
-{
-    const uint32_t *numbers = setting->numbers;
-    int size = 0;
-
-    text[0] = '\0';
-    if (act->kind == STEER_CPUS && numbers[0] == 0)
-        strcpy(text, "any CPU");
-    else if (act->kind == STEER_CPUS)
-        snprintf(text, STEER_TEXT_SIZE, "CPU %s",
-                 numbers[0] <= machine->set_count ? machine->sets[numbers[0] - 1].text : "?");
-    else if (act->kind == STEER_SHARES)
-        for (size_t i = 0; i < act->group_count; i++)
-            size += snprintf(text + size, STEER_TEXT_SIZE - (size_t)size, "%s%u%%",
-                             i > 0 ? " " : "", numbers[i]);
-    else
-        snprintf(text, STEER_TEXT_SIZE, act->kind == STEER_WEIGHT ? "%u times" : "%u", numbers[0]);
 }

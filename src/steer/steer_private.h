@@ -117,6 +117,43 @@ int policy_read_rule(struct policy_reader *reader);
 int word_choose(enum steer_word_kind by, const char *text, struct process_choice *choice,
                 struct problem *problem);
 
+/* ---- steer_windows.c ---- */
+
+/* Slices, added up. */
+struct window {
+    struct steer_slice sum;
+    unsigned slices, values;
+    double total, squares; /* of the goal, by slices */
+};
+
+#define MEANS_MOST    8
+#define WINDOW_EVENTS 100 /* that a full one has at least: the loop is never faster than these */
+
+/* The goal's mean values in windows, the latest first. */
+struct means {
+    double at[MEANS_MOST];
+    unsigned count;
+};
+
+void means_note(struct means *means, double value);
+
+void window_add(const struct steer_policy *policy, struct window *window,
+                const struct steer_slice *slice);
+
+/* Requests or messages that the goal counts. */
+double window_events(const struct steer_policy *policy, const struct window *window);
+
+/* Whether it is as long as the policy asks; and has enough events, too. */
+bool window_is_long(const struct steer_policy *policy, const struct window *window);
+bool window_is_full(const struct steer_policy *policy, const struct window *window);
+
+/* By how much the goal may differ between two windows without any reason, as a gain: from how it varies within them, and from one to
+ * the next. */
+double window_noise(const struct means *means, const struct window *before,
+                    const struct window *after);
+/* The same of one window, by how it varies within. */
+double window_noise_within(const struct window *window);
+
 /* ---- steer_journal.c ---- */
 
 /* CPUS or NICE. */
