@@ -196,6 +196,7 @@ static void check_users(const struct probe *probe, struct meter_check *check)
 static void advise_privilege(const struct probe *probe, struct meter_check *check)
 {
     const char *program = probe->program[0] == '\0' ? "dpm" : probe->program;
+    bool needs_admin = probe->casts == ANSWER_NO; /* see check_cap_admin() */
 
     if (probe->initial_users == ANSWER_NO)
         advise(check, "see user namespace");
@@ -203,10 +204,16 @@ static void advise_privilege(const struct probe *probe, struct meter_check *chec
              !has_capability(probe->bounding, CAP_PERFMON))
         advise(check,
                "the bounding set of this process lacks the capabilities: docker run --cap-add BPF "
-               "--cap-add PERFMON; in a systemd unit CapabilityBoundingSet=CAP_BPF CAP_PERFMON");
+               "--cap-add PERFMON%s; in a systemd unit CapabilityBoundingSet=CAP_BPF CAP_PERFMON%s",
+               needs_admin ? " --cap-add SYS_ADMIN" : "", needs_admin ? " CAP_SYS_ADMIN" : "");
     else if (probe->no_new_privileges)
         advise(check, "this process cannot gain privilege (no_new_privs): sudo and setcap have no "
                       "effect here; start dpm from another session");
+    else if (needs_admin)
+        advise(check,
+               "sudo %.300s ...; or let root start dpmd (see Service); setcap is enough only since "
+               "Linux 6.2",
+               program);
     else
         advise(check,
                "sudo %.300s ...; or once for all users, as root: setcap cap_bpf,cap_perfmon+ep "

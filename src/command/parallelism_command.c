@@ -138,7 +138,7 @@ static const struct command_option parallelism_options[] = {
      OPTION_PER_MACHINE,
      {"N"},
      "N processes per machine, in order of appearance; repeatable"},
-    {"search", OPTION_SEARCH, {"N"}, "search a good assignment to N machines; repeatable"},
+    {"search", OPTION_SEARCH, {"N"}, "search for a good assignment to N machines; repeatable"},
     {"cores", OPTION_CORES, {"N"}, "processors of each machine (as recorded, else 1)"},
     {"seen-delays", OPTION_SEEN_DELAYS, {0}, "take delays from the traces (TCP and UDP)"},
     {"other-load",

@@ -237,7 +237,8 @@ static const struct command_option stats_options[] = {
      {"WHAT", ARGUMENT_WORD, by_word},
      "rows: process (default), user, container, program, machine, namespace (PID);\nor only one "
      "table: pair, path (connections), failure (failed connections),\n"
-     "procedure, file, load (of machines), cgroup, decision (of dpm steer)"},
+     "procedure, file, input (files that another process wrote),\n"
+     "load (of machines), cgroup, decision (of dpm steer)"},
     {"sort",
      OPTION_SORT,
      {"WHAT", ARGUMENT_WORD, order_word},

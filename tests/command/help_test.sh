@@ -54,8 +54,8 @@ options_of_help() {
 
 # The synopsis does not name --help.
 options_of_synopsis() {
-    { sed -n '/^\.Sh SYNOPSIS/,/^\.Sh DESCRIPTION/s/^\.Op Fl \([a-z-]*[a-z]\).*/-\1/p' "$pages/dpm-$1.1"
-        echo --help; } | sort
+    { sed -n '/^\.Sh SYNOPSIS/,/^\.Sh DESCRIPTION/s/^\.\(Op \)\{0,1\}Fl \([a-z-]*[a-z]\).*/-\2/p' "$pages/dpm-$1.1"
+        echo --help; } | sort -u
 }
 
 # description_of_page COMMAND: the description after the name in its manual page

@@ -263,6 +263,13 @@ static void misses_capabilities(void **state)
     expect("CAP_NET_ADMIN", METER_CHECK_LIMITED, "UDP", "sudo");
     expect("CAP_SETUID", METER_CHECK_LIMITED, "--user", "sudo");
     assert_false(checks_allow_trial(&probe));
+    /* before Linux 6.2 */
+    probe.casts = ANSWER_NO;
+    told.count = 0;
+    checks_of_machine(&probe, note, NULL);
+    expect("CAP_BPF", METER_CHECK_MISSING, "lacks it",
+           "sudo /opt/dpm ...; or let root start dpmd (see Service); setcap is enough only since");
+    expect("CAP_SYS_ADMIN", METER_CHECK_MISSING, "before Linux 6.2", "sudo");
     /* bits 38 and 39: these two only */
     put("/proc/self/status", STATUS("000000c000000000", ALL, "0", "0"));
     probe = judge_machine();
@@ -283,8 +290,12 @@ static void misses_capabilities(void **state)
     judge_machine();
     expect("CAP_BPF", METER_CHECK_MISSING, "", "no_new_privs");
     put("/proc/self/status", STATUS("0000000000000000", "00000000a80425fb", "0", "2"));
-    judge_machine();
-    expect("CAP_BPF", METER_CHECK_MISSING, "", "--cap-add BPF");
+    probe = judge_machine();
+    expect("CAP_BPF", METER_CHECK_MISSING, "", "--cap-add BPF --cap-add PERFMON; in");
+    probe.casts = ANSWER_NO;
+    told.count = 0;
+    checks_of_machine(&probe, note, NULL);
+    expect("CAP_BPF", METER_CHECK_MISSING, "", "--cap-add PERFMON --cap-add SYS_ADMIN; in");
 }
 
 static void sees_containers(void **state)

@@ -53,7 +53,9 @@ const struct command_option recording_options[] = {
     {"kinds",
      RECORDING_KINDS,
      {"LIST", ARGUMENT_LIST, meter_kind_word},
-     "connections to record: all (without file and mpi), tcp, udp, unix, pipe, mq, file, mpi"},
+     "connections to record: all (without file and mpi),\n"
+     "tcp, udp, unix, pipe, mq, file, mpi\n"
+     "(run: all; acquire: all,-pipe,-mq)"},
     {"sensors",
      RECORDING_SENSORS,
      {0},
