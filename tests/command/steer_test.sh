@@ -251,6 +251,7 @@ records_again() {
         jq -se '[.[] | select(.process == 0) | .meter_flags] | length > 1 and .[0] < .[1]' > out
 }
 check "... and records again, after 60 s at most" wait_for 120 records_again
+check "... and decides" wait_for 120 test -s decisions
 kill $steer $idle
 wait $steer
 check_equal "... nothing was to be done" nothing "$(jq -r .decision decisions)"
