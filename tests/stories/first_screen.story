@@ -309,3 +309,44 @@ end
 $ dpm report trace
 first: Late Messages from broker[200] waited in the receive queue of slow[300]
 says: Time 95% of the request's 105 us: broker[200] computed
+
+== a service that a signal ends: the account is that of its requests, not of the thread that happened to end last
+| user    -- 50 ms -- ask -.         .- answered ...
+| server                    '- 10 ms -'       ... epoll_wait ...| SIGINT
+| worker     .... futex ........................................| SIGINT
+outside user at 10.0.0.8
+process server launched
+thread worker of server created by server
+tcp c: user > server
+user connects c
+server accepts c
+10 times
+    user idles 50ms
+    user sends 3 on c
+    server receives on c in epoll_wait
+    server computes 10ms
+    server sends 6 on c
+    user receives on c
+end
+server waits in epoll_wait for 400ms endless
+server ends with signal 2
+worker sleeps 1100ms in futex
+worker ends with signal 2
+$ dpm report trace
+first: of the time of 10 requests
+says: server[100] computed
+$ dpm why --json trace
+jq: .pid == null and .requests.count == 10
+
+== ... and that of a program that serves nobody ends with its first thread
+| app     .... clock_nanosleep ....| SIGINT
+| worker  .... futex ...............| SIGINT
+process app launched
+thread worker of app created by app
+app sleeps 1s in clock_nanosleep
+app ends with signal 2
+worker sleeps 1001ms in futex
+worker ends with signal 2
+at 1s SIGNAL signal=2 receiver=1 senderPid=0
+$ dpm report trace
+first: app[100] slept until a signal came (clock_nanosleep: SIGINT from the kernel)

@@ -177,6 +177,7 @@ struct elapsed_analysis {
     struct command_seen command;
     uint32_t commands; /* that have ended */
     uint32_t root_end; /* interval */
+    bool root_served;  /* requests, until a signal ended it */
     uint32_t root_pid;
     char root_name[STREAM_NAME_SIZE + 1];
     /* elapsed_end_with; NULL: the root is found */
