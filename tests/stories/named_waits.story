@@ -104,6 +104,40 @@ $ dpm report trace
 says: waiter[100] waited for a file lock until a signal came (flock
 never: unmonitored
 
+== a wait for any of several connections that a signal ends: a record explains it
+| server  .... epoll_wait .... SIGINT
+process server launched
+server waits in epoll_wait for 5s endless
+server ends with signal 2
+at 5s SIGNAL signal=2 receiver=1 senderPid=0
+$ dpm report trace
+says: server[100] waited until a signal came (epoll_wait: SIGINT from the kernel)
+never: no record explains
+
+== ... and that the program handles for a while: the signal came before that
+| server  .... epoll_wait .... SIGTERM == 20 ms ==
+process server launched
+server waits in epoll_wait for 5s endless
+server computes 20ms
+server ends
+at 5s SIGNAL signal=15 receiver=1 senderPid=0
+$ dpm report trace
+says: server[100] waited until a signal came (epoll_wait: SIGTERM from the kernel)
+
+== ... and a wait for one connection
+| server  -- accepts -- .... recv .... SIGTERM
+process server launched
+outside user at 10.0.0.8
+tcp c: user > server
+user connects c
+server accepts c
+server waits on c for 5s
+server ends with signal 15
+at 5s SIGNAL signal=15 receiver=1 senderPid=0
+$ dpm report trace
+says: server[100] waited until a signal came
+never: no record says
+
 # ---- answers ----
 
 == a name server that does not answer: the datagram to it had no answer within the time limit

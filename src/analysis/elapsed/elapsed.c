@@ -182,13 +182,14 @@ static bool receives(const struct record *record)
 static bool is_ended_by_signal(const struct elapsed_thread *thread, const struct interval *interval,
                                enum elapsed_kind kind)
 {
-    uint64_t woken = interval->end - interval->queued;
+    uint64_t end = interval->end - (interval->asleep ? interval->cpu : 0);
+    bool may_end = kind == ELAPSED_TIMER || kind == ELAPSED_LIMIT || kind == ELAPSED_FILE_LOCK ||
+                   kind == ELAPSED_EVENT || (kind == ELAPSED_UNKNOWN && thread->receives);
 
-    if (thread->signalled < elapsed_wait_began(interval))
+    if (thread->signalled < end - interval->wait)
         return false;
     return kind == ELAPSED_SIGNAL ||
-           ((kind == ELAPSED_TIMER || kind == ELAPSED_LIMIT || kind == ELAPSED_FILE_LOCK) &&
-            woken <= thread->signalled + SIGNAL_WAKES);
+           (may_end && end - interval->queued <= thread->signalled + SIGNAL_WAKES);
 }
 
 /* What its wait was for. */

@@ -220,6 +220,8 @@ static const char *const until_signal[ELAPSED_KIND_COUNT] = {
     [ELAPSED_LIMIT] = "waited",
     [ELAPSED_FILE_LOCK] = "waited for a file lock",
     [ELAPSED_TIMER] = "slept",
+    [ELAPSED_EVENT] = "waited",
+    [ELAPSED_UNKNOWN] = "waited",
 };
 
 #define DID_SIZE (UNIT_SIZE + 80)
