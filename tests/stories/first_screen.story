@@ -282,6 +282,21 @@ $ dpm report --all trace
 says: Network client[100] failed to connect to 10.0.0.9:80 4 times (4 refused), which took 400 us of
 never: never succeeded
 
+== a name with two addresses, the first of which always refuses: the client is connected to the second at once
+process client launched
+outside server at 10.0.0.8
+for N in 1 2 3 4
+    tcp c$N: client > server ports 4000$N,5432
+    client fails to connect to 10.0.0.9:5432 with 111 after 100us
+    client connects c$N
+    client sends 3 on c$N
+    client computes 100ms
+end
+client ends
+$ dpm report --all trace
+says: Network client[100] failed to connect to 10.0.0.9:5432 4 times (4 refused), which took 400 us of
+never: never succeeded
+
 == requests that took next to none of the recording: what happened in the rest of it comes first
 | broker  answers one CONNECT, then passes on messages to a slow subscriber
 process broker pid 200
