@@ -65,6 +65,46 @@ says: Nagle's algorithm held back 15 of 30 messages from server[200] 127.0.0.1:8
     on average (600 ms of 7
 says: the receiver delays its acknowledgement. Set TCP_NODELAY, or send it in one call.
 
+== ... of a command: the critical path says nothing else, and no faster network would help
+process client launched
+process server pid 200 created by client
+tcp c: client > server
+client connects c
+server accepts c
+15 times
+    client sends 70 on c
+    server receives on c
+    server sends 150 on c
+    server sends 1000 on c held 40ms
+    client receives 150 on c
+    client receives 1000 on c
+    client computes 5ms
+end
+client ends
+$ dpm report trace
+says: Nagle's algorithm held back
+never: were in flight for
+$ dpm report --json trace
+jq: [.findings[] | select(.kind == "path_in_flight")] | length == 1 and .[0].aside
+
+== ... and where nothing is held back, messages within one machine pass no network
+process client launched
+process server pid 200 created by client
+tcp c: client > server latency 20ms
+client connects c
+server accepts c
+15 times
+    client sends 70 on c
+    server receives on c
+    server sends 150 on c
+    client receives on c
+    client computes 5ms
+end
+client ends
+$ dpm report --all trace
+says: faster CPUs will not help. Fewer messages would.
+never: Nagle
+
 == ... on a connection that is older than the recording: what TCP sent again before is no evidence against it
 process client launched
 process server pid 200

@@ -255,6 +255,8 @@ static bool repeats(const struct findings_from *from, const struct findings *fin
             return true;                   /* nothing waited for it */
         return !finding->cpu_wait.first && /* which says what would help */
                is_accounted(from, findings, finding->cpu_wait.process, HAS_NO_CPU);
+    case FINDING_PATH_FLIGHTS: /* the sender held them back: no network did */
+        return findings_have(findings, FINDING_NAGLE);
     case FINDING_FACTOR:
         return findings->list[0].kind == FINDING_ELAPSED &&
                (finding->factor.verdict == FACTOR_PATH_WAITS ||
