@@ -365,3 +365,23 @@ worker ends with signal 2
 at 1s SIGNAL signal=2 receiver=1 senderPid=0
 $ dpm report trace
 first: app[100] slept until a signal came (clock_nanosleep: SIGINT from the kernel)
+
+== a job that computes and asks little: how little the requests are of its time, and what the rest of it was
+| job       == 90 ms == asks -.         .- answered ...
+| database                     '- 10 ms -'
+outside database at 10.0.0.9
+process job
+tcp c: job > database older ports 50000,5432
+100 times
+    job computes 90ms
+    job sends 30 on c
+    database receives on c
+    database idles 10ms
+    database sends 50 on c
+    job receives on c
+end
+$ dpm report trace
+like: of the time of 100 requests \(1\.00 s of (10\.0|9\.9[0-9]) s; median 10\.0 ms, p99 10\.0 ms\): job\[100\] waited for an unmonitored peer
+says: Path job[100] carries
+$ dpm report --json trace
+jq: [.findings[] | select(.kind == "critical")] | length == 1 and .[0].share > 0.85

@@ -280,10 +280,14 @@ void findings_put_aside(const struct findings_from *from, struct findings *findi
 }
 
 /* What the requests of a service spent their time on is in their account (FINDING_ELAPSED). The path to what happened last
- * would go through an idle poll, or a client that thinks. */
+ * would go through an idle poll, or a client that thinks. But the requests of a program that mostly computes are little of what
+ * it does. */
 static bool is_of_requests(const struct findings_from *from)
 {
-    return from->elapsed != NULL && elapsed_is_of_requests(from->elapsed);
+    uint64_t half = from->communication->duration / 2;
+
+    return from->elapsed != NULL && elapsed_is_of_requests(from->elapsed) &&
+           (from->elapsed->requests.account.time >= half || from->path->cpu < half);
 }
 
 int findings_of_path(const struct findings_from *from, struct findings *findings)
