@@ -611,3 +611,49 @@ front sends 40 on c
 client receives on c
 $ dpm why --json trace
 jq: .requests | .spent_on_ns.lock > 70e6 and .spent_on_ns.computing < 10e6
+
+# ---- records that are missing ----
+
+== records were lost while a client waited: one of these may be the answer, so none did not come
+| client  ask -- poll, 300 ms at most --(records are lost)--      3 times
+process client launched
+process server pid 200
+for N in 1 2 3
+    tcp c$N: client > server
+    client connects c$N
+    server accepts c$N
+    client sends 10 on c$N
+    server receives on c$N
+    client waits in poll for 300ms at-most 300ms only c$N
+    lose 3 of client
+    client closes c$N
+end
+client ends
+$ dpm why --json trace
+jq: .spent_on_ns | .no_answer == 0 and .timer == 0 and near(.unknown; 900e6)
+$ dpm report trace
+never: for an answer that did not come
+
+== ... but not of records that were lost before it began to wait
+process client launched
+process server pid 200
+lose 3 of server
+client computes 1ms
+tcp c: client > server
+client connects c
+server accepts c
+client sends 10 on c
+server receives on c
+client waits in poll for 300ms at-most 300ms only c
+client closes c
+client ends
+$ dpm why --json trace
+jq: .spent_on_ns | near(.no_answer; 300e6)
+
+== a sleep that is much longer than its time limit: no timer ended it
+process client launched
+client computes 1ms
+client waits in poll for 5s at-most 300ms
+client ends
+$ dpm why --json trace
+jq: .spent_on_ns | .timer == 0 and near(.unknown; 5e9)

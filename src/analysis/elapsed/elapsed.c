@@ -503,11 +503,24 @@ static int note_signal(struct elapsed_analysis *analysis, const struct history_e
     return 0;
 }
 
+static int note_lost(struct elapsed_analysis *analysis, const struct history_event *event)
+{
+    uint32_t origin = event->event.origin;
+
+    if (array_reserve(&analysis->lost, &analysis->lost_room, (size_t)origin + 1,
+                      sizeof(*analysis->lost)) < 0)
+        return -ENOMEM;
+    analysis->lost[origin] = elapsed_common_time(analysis, origin, event->event.header->time);
+    return 0;
+}
+
 int elapsed_add(struct elapsed_analysis *analysis, const struct history_event *event)
 {
     const struct record_header *header = event->event.header;
 
     recorded_note(&analysis->recorded, header);
+    if (header->id == EVENT_LOST && note_lost(analysis, event) < 0)
+        return -ENOMEM;
     if (header->id == EVENT_PATH && event->end_place != 0) {
         uint64_t *arrived = arrival_at(analysis, event->end_place);
         if (arrived != NULL)
@@ -588,6 +601,7 @@ void elapsed_analysis_free(struct elapsed_analysis *analysis)
     arena_done(&analysis->texts);
     free(analysis->details);
     free(analysis->arrived);
+    free(analysis->lost);
     free(analysis);
 }
 

@@ -173,6 +173,8 @@ struct elapsed_analysis {
     uint64_t
         *arrived; /* [end_place - 1]: when the first message arrived since the last RECEIVE there */
     size_t arrived_room;
+    uint64_t *lost; /* [origin]: when its latest LOST was made */
+    size_t lost_room;
     /* the process whose end counts */
     struct command_seen command;
     uint32_t commands; /* that have ended */
