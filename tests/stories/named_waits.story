@@ -138,6 +138,18 @@ $ dpm report trace
 says: server[100] waited until a signal came
 never: no record says
 
+== what is left of a sleep after a stop is a restart_syscall: no record says of which call, and none was input
+| sleep  .. nanosleep ..|(stopped)|.. restart_syscall ..
+process sleep launched
+sleep sleeps 1s in nanosleep
+sleep is stopped for 500ms
+sleep sleeps 3s in restart_syscall
+sleep ends
+$ dpm why --json trace
+jq: .spent_on_ns | .input == 0 and near(.unknown; 3e9)
+$ dpm report trace
+first: sleep[100] waited; no record says for what (restart_syscall)
+
 # ---- answers ----
 
 == a name server that does not answer: the datagram to it had no answer within the time limit
