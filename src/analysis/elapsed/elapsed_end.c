@@ -41,8 +41,7 @@ static uint32_t end_of_killed(const struct elapsed_analysis *analysis, uint32_t 
     const struct interval *end =
         first == NULL || first->latest == 0 ? NULL : interval_at(analysis, first->latest);
 
-    return end != NULL && end->terminates &&
-                   interval_at(analysis, index)->end - end->end <= ENDING
+    return end != NULL && end->terminates && interval_at(analysis, index)->end - end->end <= ENDING
                ? first->latest
                : index;
 }
@@ -66,9 +65,9 @@ static void note_command(struct elapsed_analysis *analysis, const struct history
     analysis->root_time = end;
     analysis->root_end =
         is_killed ? end_of_killed(analysis, origin, identity->process, index) : index;
-    analysis->root_served = is_killed && lookup_find(&analysis->servers,
-                                                     number_key(origin, identity->process)) !=
-                                             LOOKUP_NONE;
+    analysis->root_served =
+        is_killed &&
+        lookup_find(&analysis->servers, number_key(origin, identity->process)) != LOOKUP_NONE;
     analysis->root_pid = identity->pid;
     memcpy(analysis->root_name, identities_first_stream(identities, origin, identity)->name,
            STREAM_NAME_SIZE);

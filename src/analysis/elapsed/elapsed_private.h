@@ -33,7 +33,7 @@ struct interval {
     uint32_t thread; /* index + 1 */
     /* SEND of an answer: the interval that received what it answers; end of a file after an answer: its SEND; 0: none */
     uint32_t request;
-    uint32_t asked; /* RECEIVE of an answer: the interval that sent what it answers; 0: none */
+    uint32_t asked;    /* RECEIVE of an answer: the interval that sent what it answers; 0: none */
     uint32_t computes; /* what: index into details */
     uint32_t waits;
     bool asleep;     /* the wait comes first */

@@ -169,8 +169,7 @@ static bool are_for_one(uint64_t requests, uint64_t connections)
 /* Of each connection, rounded; 0: not known. */
 static uint64_t exchanges_of(const struct exchange_row *caller)
 {
-    return caller == NULL ? 0
-                          : (caller->exchanges + caller->connections / 2) / caller->connections;
+    return caller == NULL ? 0 : (caller->exchanges + caller->connections / 2) / caller->connections;
 }
 
 /* Exchanges beyond one may set up the connection, if a single process makes all these connections: others may do so for a

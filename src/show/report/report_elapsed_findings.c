@@ -233,10 +233,8 @@ static bool is_creating(uint32_t call)
 
 /* Waits that a signal has ended early. */
 static const char *const until_signal[ELAPSED_KIND_COUNT] = {
-    [ELAPSED_LIMIT] = "waited",
-    [ELAPSED_FILE_LOCK] = "waited for a file lock",
-    [ELAPSED_TIMER] = "slept",
-    [ELAPSED_EVENT] = "waited",
+    [ELAPSED_LIMIT] = "waited",   [ELAPSED_FILE_LOCK] = "waited for a file lock",
+    [ELAPSED_TIMER] = "slept",    [ELAPSED_EVENT] = "waited",
     [ELAPSED_UNKNOWN] = "waited",
 };
 

@@ -159,8 +159,8 @@ void report_say_polling(const struct report *report, const struct finding *findi
     report_say(
         content, "Patterns",
         "%s seems to poll: it %s %s for up to %s, in %s series with next to nothing recorded in "
-        "between: %s (%s%% of the elapsed time). If it does, waiting for the event itself would save at most %s "
-        "(%s%%), one nap of each series.",
+        "between: %s (%s%% of the elapsed time). If it does, waiting for the event itself would "
+        "save at most %s (%s%%), one nap of each series.",
         who, row->by_children ? "made a process that slept," : "slept", naps, length, series, time,
         share, less, part);
 }
