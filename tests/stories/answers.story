@@ -65,6 +65,46 @@ says: Nagle's algorithm held back 15 of 30 messages from server[200] 127.0.0.1:8
     on average (600 ms of 7
 says: the receiver delays its acknowledgement. Set TCP_NODELAY, or send it in one call.
 
+== ... of a command: the critical path says nothing else, and no faster network would help
+process client launched
+process server pid 200 created by client
+tcp c: client > server
+client connects c
+server accepts c
+15 times
+    client sends 70 on c
+    server receives on c
+    server sends 150 on c
+    server sends 1000 on c held 40ms
+    client receives 150 on c
+    client receives 1000 on c
+    client computes 5ms
+end
+client ends
+$ dpm report trace
+says: Nagle's algorithm held back
+never: were in flight for
+$ dpm report --json trace
+jq: [.findings[] | select(.kind == "path_in_flight")] | length == 1 and .[0].aside
+
+== ... and where nothing is held back, messages within one machine pass no network
+process client launched
+process server pid 200 created by client
+tcp c: client > server latency 20ms
+client connects c
+server accepts c
+15 times
+    client sends 70 on c
+    server receives on c
+    server sends 150 on c
+    client receives on c
+    client computes 5ms
+end
+client ends
+$ dpm report --all trace
+says: faster CPUs will not help. Fewer messages would.
+never: Nagle
+
 == ... on a connection that is older than the recording: what TCP sent again before is no evidence against it
 process client launched
 process server pid 200
@@ -321,6 +361,77 @@ end
 $ dpm report trace
 says: 200 requests to server[200] 127.0.0.1:80 came over 200 connections, 9
 says: nearly each makes its own. Keep connections open (keep-alive, or a pool).
+
+== 200 connections, each tenth of which has a second request: it would save connecting, not the answers
+process client launched
+process server pid 200
+for K in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20
+    9 times
+        tcp c$K.$N: client > server
+        client connects c$K.$N
+        server accepts c$K.$N
+        client sends 1 on c$K.$N
+        server receives on c$K.$N
+        server computes 20ms
+        server sends 1 on c$K.$N
+        client receives on c$K.$N
+        client closes c$K.$N
+        server closes c$K.$N
+    end
+    1 times
+        tcp d$K.$N: client > server
+        client connects d$K.$N
+        server accepts d$K.$N
+        for ask in one another
+            client sends 1 on d$K.$N
+            server receives on d$K.$N
+            server computes 20ms
+            server sends 1 on d$K.$N
+            client receives on d$K.$N
+        end
+        client closes d$K.$N
+        server closes d$K.$N
+    end
+end
+client ends
+$ dpm report trace
+says: 220 requests to server[200] 127.0.0.1:80 came over 200 connections,
+says: nearly each makes its own. Keep connections open (keep-alive, or a pool).
+
+== ... and if more of them have a second request, it is not nearly each that makes its own
+process client launched
+process server pid 200
+for K in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20
+    6 times
+        tcp c$K.$N: client > server
+        client connects c$K.$N
+        server accepts c$K.$N
+        client sends 1 on c$K.$N
+        server receives on c$K.$N
+        server computes 20ms
+        server sends 1 on c$K.$N
+        client receives on c$K.$N
+        client closes c$K.$N
+        server closes c$K.$N
+    end
+    4 times
+        tcp d$K.$N: client > server
+        client connects d$K.$N
+        server accepts d$K.$N
+        for ask in one another
+            client sends 1 on d$K.$N
+            server receives on d$K.$N
+            server computes 20ms
+            server sends 1 on d$K.$N
+            client receives on d$K.$N
+        end
+        client closes d$K.$N
+        server closes d$K.$N
+    end
+end
+client ends
+$ dpm report trace
+never: nearly each
 
 == 200 requests over one connection
 process client launched

@@ -56,6 +56,57 @@ says: Work 1 of 2 processes did 100% of the work (900 ms of CPU time): tsp-serve
 says: Created tsp[100] created 1 process: tsp-server[101].
 never: Idle
 
+== a master that creates workers of its own name is none of them
+| gunicorn    creates two ---------------- waits
+| gunicorn.1        ====== 20 answers ======
+| gunicorn.2                              ====== 20 answers ======
+process gunicorn launched
+process gunicorn.1 created by gunicorn
+process gunicorn.2 created by gunicorn
+outside user at 10.0.0.8
+for i in 1 2
+    tcp c$i: user > gunicorn.$i
+    user connects c$i
+    gunicorn.$i accepts c$i
+    20 times
+        user sends 100 on c$i
+        gunicorn.$i receives on c$i
+        gunicorn.$i computes 40ms
+        gunicorn.$i sends 10 on c$i
+        user receives on c$i
+    end
+    gunicorn.$i ends
+end
+gunicorn waits for gunicorn.1
+gunicorn waits for gunicorn.2
+gunicorn ends
+$ dpm report --all trace
+never: Idle
+
+== ... and one of them that does nothing is one of two, not of three
+process gunicorn launched
+process gunicorn.1 created by gunicorn
+process gunicorn.2 created by gunicorn
+outside user at 10.0.0.8
+tcp c: user > gunicorn.1
+user connects c
+gunicorn.1 accepts c
+20 times
+    user sends 100 on c
+    gunicorn.1 receives on c
+    gunicorn.1 computes 40ms
+    gunicorn.1 sends 10 on c
+    user receives on c
+end
+gunicorn.1 ends
+gunicorn.2 idles 900ms
+gunicorn.2 ends
+gunicorn waits for gunicorn.1
+gunicorn waits for gunicorn.2
+gunicorn ends
+$ dpm report --all trace
+says: Idle 1 of 2 gunicorn did next to nothing: gunicorn[102].
+
 == four servers that share the work
 process tsp launched
 for i in 1 2 3 4

@@ -282,6 +282,21 @@ $ dpm report --all trace
 says: Network client[100] failed to connect to 10.0.0.9:80 4 times (4 refused), which took 400 us of
 never: never succeeded
 
+== a name with two addresses, the first of which always refuses: the client is connected to the second at once
+process client launched
+outside server at 10.0.0.8
+for N in 1 2 3 4
+    tcp c$N: client > server ports 4000$N,5432
+    client fails to connect to 10.0.0.9:5432 with 111 after 100us
+    client connects c$N
+    client sends 3 on c$N
+    client computes 100ms
+end
+client ends
+$ dpm report --all trace
+says: Network client[100] failed to connect to 10.0.0.9:5432 4 times (4 refused), which took 400 us of
+never: never succeeded
+
 == requests that took next to none of the recording: what happened in the rest of it comes first
 | broker  answers one CONNECT, then passes on messages to a slow subscriber
 process broker pid 200
@@ -309,3 +324,64 @@ end
 $ dpm report trace
 first: Late Messages from broker[200] waited in the receive queue of slow[300]
 says: Time 95% of the request's 105 us: broker[200] computed
+
+== a service that a signal ends: the account is that of its requests, not of the thread that happened to end last
+| user    -- 50 ms -- ask -.         .- answered ...
+| server                    '- 10 ms -'       ... epoll_wait ...| SIGINT
+| worker     .... futex ........................................| SIGINT
+outside user at 10.0.0.8
+process server launched
+thread worker of server created by server
+tcp c: user > server
+user connects c
+server accepts c
+10 times
+    user idles 50ms
+    user sends 3 on c
+    server receives on c in epoll_wait
+    server computes 10ms
+    server sends 6 on c
+    user receives on c
+end
+server waits in epoll_wait for 400ms endless
+server ends with signal 2
+worker sleeps 1100ms in futex
+worker ends with signal 2
+$ dpm report trace
+first: of the time of 10 requests
+says: server[100] computed
+$ dpm why --json trace
+jq: .pid == null and .requests.count == 10
+
+== ... and that of a program that serves nobody ends with its first thread
+| app     .... clock_nanosleep ....| SIGINT
+| worker  .... futex ...............| SIGINT
+process app launched
+thread worker of app created by app
+app sleeps 1s in clock_nanosleep
+app ends with signal 2
+worker sleeps 1001ms in futex
+worker ends with signal 2
+at 1s SIGNAL signal=2 receiver=1 senderPid=0
+$ dpm report trace
+first: app[100] slept until a signal came (clock_nanosleep: SIGINT from the kernel)
+
+== a job that computes and asks little: how little the requests are of its time, and what the rest of it was
+| job       == 90 ms == asks -.         .- answered ...
+| database                     '- 10 ms -'
+outside database at 10.0.0.9
+process job
+tcp c: job > database older ports 50000,5432
+100 times
+    job computes 90ms
+    job sends 30 on c
+    database receives on c
+    database idles 10ms
+    database sends 50 on c
+    job receives on c
+end
+$ dpm report trace
+like: of the time of 100 requests \(1\.00 s of (10\.0|9\.9[0-9]) s; median 10\.0 ms, p99 10\.0 ms\): job\[100\] waited for an unmonitored peer
+says: Path job[100] carries
+$ dpm report --json trace
+jq: [.findings[] | select(.kind == "critical")] | length == 1 and .[0].share > 0.85

@@ -104,6 +104,52 @@ $ dpm report trace
 says: waiter[100] waited for a file lock until a signal came (flock
 never: unmonitored
 
+== a wait for any of several connections that a signal ends: a record explains it
+| server  .... epoll_wait .... SIGINT
+process server launched
+server waits in epoll_wait for 5s endless
+server ends with signal 2
+at 5s SIGNAL signal=2 receiver=1 senderPid=0
+$ dpm report trace
+says: server[100] waited until a signal came (epoll_wait: SIGINT from the kernel)
+never: no record explains
+
+== ... and that the program handles for a while: the signal came before that
+| server  .... epoll_wait .... SIGTERM == 20 ms ==
+process server launched
+server waits in epoll_wait for 5s endless
+server computes 20ms
+server ends
+at 5s SIGNAL signal=15 receiver=1 senderPid=0
+$ dpm report trace
+says: server[100] waited until a signal came (epoll_wait: SIGTERM from the kernel)
+
+== ... and a wait for one connection
+| server  -- accepts -- .... recv .... SIGTERM
+process server launched
+outside user at 10.0.0.8
+tcp c: user > server
+user connects c
+server accepts c
+server waits on c for 5s
+server ends with signal 15
+at 5s SIGNAL signal=15 receiver=1 senderPid=0
+$ dpm report trace
+says: server[100] waited until a signal came
+never: no record says
+
+== what is left of a sleep after a stop is a restart_syscall: no record says of which call, and none was input
+| sleep  .. nanosleep ..|(stopped)|.. restart_syscall ..
+process sleep launched
+sleep sleeps 1s in nanosleep
+sleep is stopped for 500ms
+sleep sleeps 3s in restart_syscall
+sleep ends
+$ dpm why --json trace
+jq: .spent_on_ns | .input == 0 and near(.unknown; 3e9)
+$ dpm report trace
+first: sleep[100] waited; no record says for what (restart_syscall)
+
 # ---- answers ----
 
 == a name server that does not answer: the datagram to it had no answer within the time limit
@@ -577,3 +623,49 @@ front sends 40 on c
 client receives on c
 $ dpm why --json trace
 jq: .requests | .spent_on_ns.lock > 70e6 and .spent_on_ns.computing < 10e6
+
+# ---- records that are missing ----
+
+== records were lost while a client waited: one of these may be the answer, so none did not come
+| client  ask -- poll, 300 ms at most --(records are lost)--      3 times
+process client launched
+process server pid 200
+for N in 1 2 3
+    tcp c$N: client > server
+    client connects c$N
+    server accepts c$N
+    client sends 10 on c$N
+    server receives on c$N
+    client waits in poll for 300ms at-most 300ms only c$N
+    lose 3 of client
+    client closes c$N
+end
+client ends
+$ dpm why --json trace
+jq: .spent_on_ns | .no_answer == 0 and .timer == 0 and near(.unknown; 900e6)
+$ dpm report trace
+never: for an answer that did not come
+
+== ... but not of records that were lost before it began to wait
+process client launched
+process server pid 200
+lose 3 of server
+client computes 1ms
+tcp c: client > server
+client connects c
+server accepts c
+client sends 10 on c
+server receives on c
+client waits in poll for 300ms at-most 300ms only c
+client closes c
+client ends
+$ dpm why --json trace
+jq: .spent_on_ns | near(.no_answer; 300e6)
+
+== a sleep that is much longer than its time limit: no timer ended it
+process client launched
+client computes 1ms
+client waits in poll for 5s at-most 300ms
+client ends
+$ dpm why --json trace
+jq: .spent_on_ns | .timer == 0 and near(.unknown; 5e9)

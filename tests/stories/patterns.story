@@ -561,7 +561,7 @@ process sh launched
 end
 sh ends
 $ dpm report trace
-says: sh[100] seems to poll: it made a process that slept, 6 times for up to 500 ms, in 2 series with nothing in between: 3.00 s (
+says: sh[100] seems to poll: it made a process that slept, 6 times for up to 500 ms, in 2 series with next to nothing recorded in between: 3.00 s (
 says: If it does, waiting for the event itself would save at most 1.00 s (33%), one nap of each series.
 
 == a program that sleeps between pieces of work

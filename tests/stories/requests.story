@@ -629,3 +629,40 @@ jq: .requests | .spent_on_ns.timer == 0 and .spent_on_ns.event == 0 and near(.sp
 jq: [.requests.rows[] | select(.spent_on == "other_connection") | .pid, .peer_pid] == [50, 60]
 $ dpm report trace
 first: server[50] waited for a message on another connection, or for a time limit (giver[60], tcp 127.0.0.1:*), 12 times.
+
+== an event loop before an unmonitored database: while it waits for an answer, it receives other requests
+| user   asks 1 -.           asks 2 -.                         .- answered 1      .- answered 2
+| loop           '- asks A --- 20 ms -'- asks B --- 100 ms --o-'---- 20 ms ---o---'
+| database                                        answers A -'     answers B -'
+outside user at 10.9.9.1
+outside database at 10.9.9.2
+process loop pid 50
+tcp u1: user > loop ports 51001,80 older
+tcp u2: user > loop ports 51002,80 older
+tcp a: loop > database ports 41001,5432 older
+tcp b: loop > database ports 41002,5432 older
+user sends 30 on u1
+loop receives 30 on u1 in epoll_wait
+loop computes 100us
+loop sends 20 on a
+database receives 20 on a
+user idles 20ms
+user sends 30 on u2
+loop receives 30 on u2 in epoll_wait
+loop computes 100us
+loop sends 20 on b
+database receives 20 on b
+database idles 100ms
+database sends 50 on a
+loop receives 50 on a in epoll_wait
+loop sends 60 on u1
+database idles 20ms
+database sends 50 on b
+loop receives 50 on b in epoll_wait
+loop sends 60 on u2
+user receives 60 on u1
+user receives 60 on u2
+$ dpm why --requests --json trace
+jq: .requests | .count == 2 and .spent_on_ns.other_connection == 0 and near(.spent_on_ns.outside; 240e6)
+$ dpm report trace
+first: loop[50] waited for an unmonitored peer (tcp 10.9.9.2:5432

@@ -592,10 +592,11 @@ static void processes_that_waited_for_a_cpu(void **state)
     scene.processes[4].scheduled.runnable = 3 * S;
     found(&scene, text);
     const char *first =
-        strstr(text, "worker[16] waited 3.00 s of 40.0 s of its 4 threads for a CPU");
+        strstr(text, "worker[16] waited 3.00 s for a CPU (the sum over its 4 threads, watched for "
+                     "40.0 s together): it was runnable");
     assert_non_null(first);
-    assert_non_null(
-        strstr(first, "worker[12] waited 2.00 s of 40.0 s of its 4 threads for a CPU. worker[13]"));
+    assert_non_null(strstr(first, "worker[12] waited 2.00 s for a CPU (the sum over its 4 threads, "
+                                  "watched for 40.0 s together). worker[13]"));
     assert_non_null(strstr(first, "worker[13] waited 2.00 s"));
     assert_null(strstr(first, "worker[14]"));
     /* half a second is too short to say anything */

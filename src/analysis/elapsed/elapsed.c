@@ -182,13 +182,14 @@ static bool receives(const struct record *record)
 static bool is_ended_by_signal(const struct elapsed_thread *thread, const struct interval *interval,
                                enum elapsed_kind kind)
 {
-    uint64_t woken = interval->end - interval->queued;
+    uint64_t end = interval->end - (interval->asleep ? interval->cpu : 0);
+    bool may_end = kind == ELAPSED_TIMER || kind == ELAPSED_LIMIT || kind == ELAPSED_FILE_LOCK ||
+                   kind == ELAPSED_EVENT || (kind == ELAPSED_UNKNOWN && thread->receives);
 
-    if (thread->signalled < elapsed_wait_began(interval))
+    if (thread->signalled < end - interval->wait)
         return false;
     return kind == ELAPSED_SIGNAL ||
-           ((kind == ELAPSED_TIMER || kind == ELAPSED_LIMIT || kind == ELAPSED_FILE_LOCK) &&
-            woken <= thread->signalled + SIGNAL_WAKES);
+           (may_end && end - interval->queued <= thread->signalled + SIGNAL_WAKES);
 }
 
 /* What its wait was for. */
@@ -502,11 +503,24 @@ static int note_signal(struct elapsed_analysis *analysis, const struct history_e
     return 0;
 }
 
+static int note_lost(struct elapsed_analysis *analysis, const struct history_event *event)
+{
+    uint32_t origin = event->event.origin;
+
+    if (array_reserve(&analysis->lost, &analysis->lost_room, (size_t)origin + 1,
+                      sizeof(*analysis->lost)) < 0)
+        return -ENOMEM;
+    analysis->lost[origin] = elapsed_common_time(analysis, origin, event->event.header->time);
+    return 0;
+}
+
 int elapsed_add(struct elapsed_analysis *analysis, const struct history_event *event)
 {
     const struct record_header *header = event->event.header;
 
     recorded_note(&analysis->recorded, header);
+    if (header->id == EVENT_LOST && note_lost(analysis, event) < 0)
+        return -ENOMEM;
     if (header->id == EVENT_PATH && event->end_place != 0) {
         uint64_t *arrived = arrival_at(analysis, event->end_place);
         if (arrived != NULL)
@@ -587,6 +601,7 @@ void elapsed_analysis_free(struct elapsed_analysis *analysis)
     arena_done(&analysis->texts);
     free(analysis->details);
     free(analysis->arrived);
+    free(analysis->lost);
     free(analysis);
 }
 

@@ -171,6 +171,24 @@ static bool has_timed_out(const struct elapsed_thread *thread, const struct inte
     return interval->wait - interval->queued >= limit;
 }
 
+/* ns, beside a part of it: what is that much longer than its time limit has ended before, and the record of that is missing. */
+#define LIMIT_LATE 100000000u
+
+static bool is_longer_than_limit(const struct elapsed_thread *thread,
+                                 const struct interval *interval)
+{
+    return interval->wait - interval->queued > thread->limit + thread->limit / 4 + LIMIT_LATE;
+}
+
+/* Whether records of the machine were lost during a sleep: one of them may have told what ended it. */
+static bool has_lost(const struct elapsed_analysis *analysis, uint32_t origin,
+                     const struct interval *interval)
+{
+    uint64_t lost = origin < analysis->lost_room ? analysis->lost[origin] : 0;
+
+    return lost != 0 && lost >= interval->end - interval->cpu - interval->wait;
+}
+
 /* Whether it waited for an answer, and had none at the end. */
 static bool had_no_answer(const struct elapsed_analysis *analysis,
                           const struct elapsed_thread *thread, uint32_t origin)
@@ -196,8 +214,12 @@ enum elapsed_kind elapsed_unexplained_of_any(const struct elapsed_analysis *anal
     if (thread->accepted != 0)
         return outside(
             history_peer_not_found(analysis->history, event->event.origin, thread->accepted));
+    if (has_lost(analysis, event->event.origin, interval))
+        return ELAPSED_UNKNOWN;
     if (!has_timed_out(thread, interval))
         return ELAPSED_EVENT; /* or its limit is not known */
+    if (is_longer_than_limit(thread, interval))
+        return ELAPSED_UNKNOWN;
     return had_no_answer(analysis, thread, event->event.origin) ? ELAPSED_NO_ANSWER : ELAPSED_TIMER;
 }
 
@@ -222,8 +244,10 @@ enum elapsed_kind elapsed_unexplained(const struct elapsed_analysis *analysis,
     if (thread->for_any)
         return elapsed_unexplained_of_any(analysis, thread, event, interval);
     if (thread->receives) /* a time limit of its socket, or a signal */
-        return had_no_answer(analysis, thread, event->event.origin) ? ELAPSED_NO_ANSWER
-                                                                    : ELAPSED_UNKNOWN;
+        return had_no_answer(analysis, thread, event->event.origin) &&
+                       !has_lost(analysis, event->event.origin, interval)
+                   ? ELAPSED_NO_ANSWER
+                   : ELAPSED_UNKNOWN;
     if (event->joined && is_send(event))
         return ELAPSED_SPACE;
     return is_end_of_wait(event) ? outside(event->not_found) : ELAPSED_UNKNOWN;

@@ -33,6 +33,7 @@ struct interval {
     uint32_t thread; /* index + 1 */
     /* SEND of an answer: the interval that received what it answers; end of a file after an answer: its SEND; 0: none */
     uint32_t request;
+    uint32_t asked;    /* RECEIVE of an answer: the interval that sent what it answers; 0: none */
     uint32_t computes; /* what: index into details */
     uint32_t waits;
     bool asleep;     /* the wait comes first */
@@ -173,10 +174,13 @@ struct elapsed_analysis {
     uint64_t
         *arrived; /* [end_place - 1]: when the first message arrived since the last RECEIVE there */
     size_t arrived_room;
+    uint64_t *lost; /* [origin]: when its latest LOST was made */
+    size_t lost_room;
     /* the process whose end counts */
     struct command_seen command;
     uint32_t commands; /* that have ended */
     uint32_t root_end; /* interval */
+    bool root_served;  /* requests, until a signal ended it */
     uint32_t root_pid;
     char root_name[STREAM_NAME_SIZE + 1];
     /* elapsed_end_with; NULL: the root is found */

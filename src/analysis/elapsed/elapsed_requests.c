@@ -371,6 +371,7 @@ static void note_reply(struct elapsed_analysis *analysis, struct exchange *excha
     if (step->instead != 0 && step->instead <= analysis->exchange_room)
         begin_with_own_try(&analysis->exchanges[step->instead - 1]);
     exchange->reply = index;
+    interval_at(analysis, index)->asked = exchange->own;
     if (exchange->is_open && (step->what == ASKING_ANSWERED || step->what == ASKING_MORE))
         exchange->request.last = index;
 }

@@ -441,6 +441,8 @@ static int walk_run(struct elapsed_analysis *analysis, struct elapsed *elapsed)
 
 int elapsed_walk(struct elapsed_analysis *analysis, struct elapsed *elapsed)
 {
+    if (analysis->root_served && analysis->requests.count > 0)
+        analysis->root_end = 0; /* a service that is ended has no end that its work leads to */
     int result = walk_run(analysis, elapsed);
 
     return result < 0 ? result : elapsed_walk_requests(analysis, &elapsed->requests);

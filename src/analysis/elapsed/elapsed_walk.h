@@ -51,6 +51,8 @@ struct walk {
     /* A wait of the thread that had the request ended when it received another one, perhaps as the request waited for that:
      * the interval that received it; 0: none. */
     uint32_t other;
+    /* The thread that had the request waited for an answer from outside: the interval that received it; 0: none. */
+    uint32_t answer;
     /* of requests: detail of the thread that released the interpreter lock; 0: none ... */
     uint32_t releaser;
     struct holds *releasers; /* ... and of all; NULL: not asked for */

@@ -203,9 +203,33 @@ static uint32_t step_over_lock(struct walk *walk, uint32_t index)
     return walk_step_over_lock(walk, interval);
 }
 
+/* Whether the thread had asked before the interval ended, and the answer came later: an event loop receives other requests
+ * meanwhile. */
+static bool waits_for_answer(const struct walk *walk, uint32_t index)
+{
+    return walk->answer != 0 && index > interval_at(walk->analysis, walk->answer)->asked;
+}
+
+static enum elapsed_kind kind_of_answer(const struct walk *walk)
+{
+    return walk_kind_of(walk, interval_at(walk->analysis, walk->answer)->waits);
+}
+
+/* An answer from outside that was waited for with the request in hand. */
+static void note_outside_answer(struct walk *walk, uint32_t index)
+{
+    const struct interval *interval = interval_at(walk->analysis, index);
+    enum elapsed_kind kind = walk_kind_of(walk, interval->waits);
+
+    if (interval->asked != 0 && interval->wait > 0 && interval->source == 0 &&
+        (kind == ELAPSED_OUTSIDE || kind == ELAPSED_NOT_FOUND) && has_request(walk, interval) &&
+        !waits_for_answer(walk, index))
+        walk->answer = index;
+}
+
 /* The thread received another request, or the next one: it did not wait for this one. If it has the request in hand, it
- * waited for the other one, or a time limit has come, too. Otherwise the way has led to it because something waited for what it did then: a
- * lock that it held while it waited for its own client. */
+ * waited for an answer that came later, or else for the other one, or a time limit has come, too. Otherwise the way has led to it
+ * because something waited for what it did then: a lock that it held while it waited for its own client. */
 static uint32_t step_over_other(struct walk *walk, uint32_t index)
 {
     const struct interval *interval = interval_at(walk->analysis, index);
@@ -219,6 +243,9 @@ static uint32_t step_over_other(struct walk *walk, uint32_t index)
     walk_charge(walk, interval->end - interval->cpu, ELAPSED_COMPUTES, interval->computes);
     bool has = has_request(walk, interval);
     *(has ? &walk->other : &walk->idle) = index;
+    if (has && waits_for_answer(walk, index))
+        walk_charge(walk, begin, kind_of_answer(walk),
+                    interval_at(walk->analysis, walk->answer)->waits);
     walk_charge(walk, begin, has ? ELAPSED_OTHER_CONNECTION : ELAPSED_CLIENT, interval->waits);
     return interval->previous;
 }
@@ -271,7 +298,7 @@ static void enter_request(struct walk *walk, uint32_t index)
 {
     uint32_t request = index == 0 ? 0 : interval_at(walk->analysis, index)->request;
 
-    walk->other = 0;
+    walk->other = walk->answer = 0;
     if (request != 0 && walk->depth < DEPTH_MOST)
         walk->received[walk->depth++] = request;
 }
@@ -317,7 +344,7 @@ static uint32_t step_of_request(struct walk *walk, uint32_t index, bool first)
     walk->at = index;
     if (has_come_to_request(walk)) {
         walk->at = walk->received[--walk->depth];
-        walk->other = 0;
+        walk->other = walk->answer = 0;
         interval = interval_at(walk->analysis, walk->at);
         if (interval->arrival == 0 && interval->source == 0)
             return 0;
@@ -329,12 +356,15 @@ static uint32_t step_of_request(struct walk *walk, uint32_t index, bool first)
         return step_over_other(walk, index);
     if (is_idle_still(walk, interval))
         return step_over_part(walk, interval, ELAPSED_CLIENT, walk->idle);
+    if (waits_for_other(walk, interval) && waits_for_answer(walk, index))
+        return step_over_part(walk, interval, kind_of_answer(walk), walk->answer);
     if (waits_for_other(walk, interval))
         return step_over_part(walk, interval, ELAPSED_OTHER_CONNECTION, walk->other);
     if (waits_for_lock(walk, interval))
         return step_over_lock(walk, index);
     if (interval->ends_file && interval->asleep && interval->source != 0)
         return step_over_end_of_file(walk, index);
+    note_outside_answer(walk, index);
     if (interval->receives && interval->arrival != 0 && interval->source != 0 &&
         (first || interval->wait == 0))
         index = step_to_sender(walk, interval);
@@ -352,7 +382,7 @@ static void walk_part(struct walk *walk, uint32_t index, uint64_t floor)
 {
     walk->floor = floor;
     walk->depth = walk->waiter_count = 0;
-    walk->idle = walk->other = 0;
+    walk->idle = walk->other = walk->answer = 0;
     enter_request(walk, index);
     for (uint32_t i = 0; index != 0 && walk->now > floor && i < STEPS_MOST && !walk->failed; i++) {
         index = step_of_request(walk, index, i == 0);

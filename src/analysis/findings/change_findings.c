@@ -46,14 +46,6 @@ static bool gain_by_more(const struct findings_from *from, const struct whatif_t
            !trial->share_lock && !may_be_limited(from, trial);
 }
 
-static bool has_kind(const struct findings *findings, enum finding_kind kind)
-{
-    for (size_t i = 0; i < findings->count; i++)
-        if (findings->list[i].kind == kind)
-            return true;
-    return false;
-}
-
 /* Waits come last: they are in the account already, and seldom end altogether. Only those for the disk are chosen by settings; one for a
  * lock has to do with what its holder does, which may have no CPU. */
 static unsigned rank_of(const struct findings_from *from, const struct whatif_trial *trial,
@@ -63,11 +55,11 @@ static unsigned rank_of(const struct findings_from *from, const struct whatif_tr
     case WHATIF_REPLICAS:
         return gain_by_more(from, trial) ? 2 : 0;
     case WHATIF_KEEP: /* where SYNs were resent, connecting took long because of the listener's queue */
-        return has_kind(findings, FINDING_RESENT) ? 0 : 2;
+        return findings_have(findings, FINDING_RESENT) ? 0 : 2;
     case WHATIF_MERGE:
         return 2;
     case WHATIF_NO_HOLDBACK:
-        return has_kind(findings, FINDING_NAGLE) ? 2 : 0;
+        return findings_have(findings, FINDING_NAGLE) ? 2 : 0;
     case WHATIF_WAIT:
         return trial->change.wait == ELAPSED_DISK ? 1 : 0;
     case WHATIF_BUFFER:

@@ -141,9 +141,10 @@ static const struct exchange_row *caller_of(const struct patterns *patterns, con
     return most;
 }
 
-/* What all processes took for that. Those of several may be at the same time. */
-static uint64_t setup_of(const struct patterns *patterns, const char *address, uint64_t duration,
-                         uint32_t *ret_callers)
+/* What all processes took for that: for connecting, or also for exchanges that may only set up the connection. Those of several
+ * may be at the same time. */
+static uint64_t setup_of(const struct patterns *patterns, const char *address, bool exchanges,
+                         uint64_t duration, uint32_t *ret_callers)
 {
     uint64_t setup = 0;
 
@@ -152,17 +153,23 @@ static uint64_t setup_of(const struct patterns *patterns, const char *address, u
         const struct exchange_row *row = &patterns->exchanges[i];
         if (strcmp(row->address, address) != 0 || row->connections == 0)
             continue;
-        setup += row->setup_covered;
+        setup += exchanges ? row->setup_covered : row->connect_covered;
         ++*ret_callers;
     }
     return setup < duration ? setup : duration;
 }
 
-static bool are_for_one(uint64_t requests, uint64_t connections, uint64_t most)
+static bool are_for_one(uint64_t requests, uint64_t connections)
 {
     double each = (double)requests / (double)connections;
 
-    return each >= 1 - OWN_REQUESTS && each <= (double)most + OWN_REQUESTS;
+    return each >= 1 - OWN_REQUESTS && each <= 1 + OWN_REQUESTS;
+}
+
+/* Of each connection, rounded; 0: not known. */
+static uint64_t exchanges_of(const struct exchange_row *caller)
+{
+    return caller == NULL ? 0 : (caller->exchanges + caller->connections / 2) / caller->connections;
 }
 
 /* Exchanges beyond one may set up the connection, if a single process makes all these connections: others may do so for a
@@ -173,10 +180,10 @@ static bool has_own_connections(const struct to_address *sum, const struct excha
     if (sum->connections < OWN_FEW || (double)sum->connections < OWN_SELDOM * seconds ||
         (double)sum->ended < (1 - OWN_REQUESTS) * (double)sum->connections)
         return false;
-    return are_for_one(sum->requests, sum->connections, 1) ||
+    return are_for_one(sum->requests, sum->connections) ||
            (caller != NULL && caller->connections >= OWN_FEW &&
-            (double)caller->connections >= OWN_SELDOM * seconds &&
-            are_for_one(caller->exchanges, caller->connections, OWN_EXCHANGES));
+            (double)caller->connections >= OWN_SELDOM * seconds && exchanges_of(caller) > 1 &&
+            exchanges_of(caller) <= OWN_EXCHANGES);
 }
 
 static int find_own_connections(const struct findings_from *from, struct findings *findings)
@@ -192,8 +199,9 @@ static int find_own_connections(const struct findings_from *from, struct finding
         if (sum.path == NULL || sum.connections == 0 || !has_own_connections(&sum, caller, seconds))
             continue;
         uint32_t callers;
-        uint64_t setup =
-            setup_of(from->patterns, sum.path->remote, communication->duration, &callers);
+        uint64_t exchanges = exchanges_of(caller);
+        uint64_t setup = setup_of(from->patterns, sum.path->remote, exchanges > 1,
+                                  communication->duration, &callers);
         struct finding *finding = findings_add(findings, FINDING_OWN_CONNECTIONS,
                                                findings_share(setup, communication->duration));
         if (finding == NULL)
@@ -204,9 +212,7 @@ static int find_own_connections(const struct findings_from *from, struct finding
         finding->own_connections.per_second = (double)sum.connections / seconds;
         finding->own_connections.setup = setup;
         finding->own_connections.callers = callers;
-        finding->own_connections.exchanges =
-            caller == NULL ? 0
-                           : (caller->exchanges + caller->connections / 2) / caller->connections;
+        finding->own_connections.exchanges = exchanges;
         found++;
     }
     return 0;

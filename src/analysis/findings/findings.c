@@ -20,6 +20,14 @@ struct finding *findings_add(struct findings *findings, enum finding_kind kind, 
     return finding;
 }
 
+bool findings_have(const struct findings *findings, enum finding_kind kind)
+{
+    for (size_t i = 0; i < findings->count; i++)
+        if (findings->list[i].kind == kind)
+            return true;
+    return false;
+}
+
 #define ELAPSED_SMALL 0.05
 #define ELAPSED_MOST  4
 

@@ -10,6 +10,8 @@
 /* Adds a finding; the caller fills in its figures. NULL: out of memory. */
 struct finding *findings_add(struct findings *findings, enum finding_kind kind, double weight);
 
+bool findings_have(const struct findings *findings, enum finding_kind kind);
+
 double findings_share(uint64_t part, uint64_t whole); /* 0 to 1; 0 if `whole` is 0 */
 
 /* The account of the command, if its beginning and end were recorded; otherwise that of requests: a service's waits

@@ -370,15 +370,25 @@ static bool uses(const struct party *party, uint32_t process)
     return false;
 }
 
-/* For how long a process tried to connect in vain, with what it did between its tries. */
+/* ":5432" of "[::1]:5432"; NULL: a UNIX socket, or not known. */
+static const char *port_of(const char *address)
+{
+    return address[0] == '/' || address[0] == '@' ? NULL : strrchr(address, ':');
+}
+
+/* For how long a process tried to connect in vain, with what it did between its tries. A name may have several addresses:
+ * when the first one refuses, clients try the next. */
 static uint64_t time_trying(const struct communication *communication,
                             const struct communication_failure *failure)
 {
-    if (failure->count < TRIES || failure->process == NO_PROCESS)
+    const char *port = port_of(failure->address);
+
+    if (failure->count < TRIES || failure->process == NO_PROCESS || port == NULL)
         return 0;
     for (size_t i = 0; i < communication->path_count; i++) {
         const struct communication_path *path = &communication->paths[i];
-        if (uses(&path->ends[0], failure->process) && strcmp(path->remote, failure->address) == 0)
+        const char *used = port_of(path->remote);
+        if (used != NULL && strcmp(used, port) == 0 && uses(&path->ends[0], failure->process))
             return 0;
     }
     return failure->last - failure->first;

@@ -255,6 +255,8 @@ static bool repeats(const struct findings_from *from, const struct findings *fin
             return true;                   /* nothing waited for it */
         return !finding->cpu_wait.first && /* which says what would help */
                is_accounted(from, findings, finding->cpu_wait.process, HAS_NO_CPU);
+    case FINDING_PATH_FLIGHTS: /* the sender held them back: no network did */
+        return findings_have(findings, FINDING_NAGLE);
     case FINDING_FACTOR:
         return findings->list[0].kind == FINDING_ELAPSED &&
                (finding->factor.verdict == FACTOR_PATH_WAITS ||
@@ -278,10 +280,14 @@ void findings_put_aside(const struct findings_from *from, struct findings *findi
 }
 
 /* What the requests of a service spent their time on is in their account (FINDING_ELAPSED). The path to what happened last
- * would go through an idle poll, or a client that thinks. */
+ * would go through an idle poll, or a client that thinks. But the requests of a program that mostly computes are little of what
+ * it does. */
 static bool is_of_requests(const struct findings_from *from)
 {
-    return from->elapsed != NULL && elapsed_is_of_requests(from->elapsed);
+    uint64_t half = from->communication->duration / 2;
+
+    return from->elapsed != NULL && elapsed_is_of_requests(from->elapsed) &&
+           (from->elapsed->requests.account.time >= half || from->path->cpu < half);
 }
 
 int findings_of_path(const struct findings_from *from, struct findings *findings)

@@ -9,7 +9,7 @@
  * CPU time that a process spun while it waited for messages of MPI is no work.
  *
  * Processes of one name are expected to share the same work. One did almost nothing if it has less than a tenth of both
- * the CPU time and the messages of its busiest peers.
+ * the CPU time and the messages of its busiest peers. A master that created its peers is none of them.
  */
 #include "analysis/findings/findings_private.h"
 
@@ -96,6 +96,8 @@ static int find_busiest(const struct communication *communication, const process
 /* ---- peers ---- */
 
 struct peers {
+    process_row all;         /* the processes of the communication ... */
+    const bool *masters;     /* ... and which of these have created one of their own name */
     const process_row *rows; /* [count], by CPU time */
     size_t count;
     uint64_t cpu;      /* maximum of one process ... */
@@ -109,10 +111,16 @@ static bool has_other_work(process_row row, process_row busiest)
            strcmp(row->command, busiest->command) != 0;
 }
 
-static bool is_idle(const struct peers *peers, process_row row)
+static bool has_done_little(const struct peers *peers, process_row row)
 {
     return !has_other_work(row, peers->rows[0]) && work_of(row) * NEXT_TO_NOTHING < peers->cpu &&
            messages_of(row) * NEXT_TO_NOTHING < peers->messages;
+}
+
+/* A master creates workers and waits: it is none of them. */
+static bool is_idle(const struct peers *peers, process_row row)
+{
+    return has_done_little(peers, row) && !peers->masters[row - peers->all];
 }
 
 static size_t idle_count(const struct peers *peers)
@@ -133,16 +141,18 @@ static int add_idle(const struct communication *communication, const struct peer
 
     if (finding == NULL)
         return -ENOMEM;
-    for (size_t i = 0; i < peers->count; i++)
+    for (size_t i = 0; i < peers->count; i++) {
+        finding->idle.of +=
+            is_idle(peers, peers->rows[i]) || !has_done_little(peers, peers->rows[i]);
         if (is_idle(peers, peers->rows[i])) {
             idle[count++] = peers->rows[i];
             finding->idle.cpu += work_of(peers->rows[i]);
             finding->idle.messages += messages_of(peers->rows[i]);
         }
+    }
     finding->aside = (double)work_of(busiest) < BUSY_PEER * (double)communication->duration;
     if (!finding->aside) /* what they could have shared */
         finding->weight = findings_share(work_of(busiest), communication->duration);
-    finding->idle.of = peers->count;
     finding->idle.busiest = (uint32_t)(busiest - communication->processes);
     finding->idle.busiest_cpu = work_of(busiest);
     finding->idle.busiest_messages = messages_of(busiest);
@@ -156,16 +166,31 @@ static int by_idle(const void *left, const void *right)
     return a > b ? -1 : a < b;
 }
 
-/* Rows of one name are adjacent. Returns how many names have several processes, some of them idle. */
-static size_t find_peers(const process_row *by_name, size_t count, struct peers *groups)
+static bool have_one_name(process_row row, process_row other)
+{
+    return strncmp(row->name, other->name, STREAM_NAME_SIZE) == 0;
+}
+
+static void find_masters(const struct communication *communication, bool *masters)
+{
+    process_row all = communication->processes;
+
+    for (size_t i = 0; i < communication->process_count; i++)
+        if (all[i].parent != NO_PROCESS && have_one_name(&all[i], &all[all[i].parent]))
+            masters[all[i].parent] = true;
+}
+
+/* Rows of one name are adjacent. `of`: what all groups have in common. Returns how many names have several processes, some of
+ * them idle. */
+static size_t find_peers(struct peers of, const process_row *by_name, size_t count,
+                         struct peers *groups)
 {
     size_t found = 0;
 
     for (size_t i = 0, next; i < count; i = next) {
-        struct peers peers = {.rows = by_name + i};
-        for (next = i;
-             next < count && strncmp(by_name[next]->name, by_name[i]->name, STREAM_NAME_SIZE) == 0;
-             next++) {
+        struct peers peers = of;
+        peers.rows = by_name + i;
+        for (next = i; next < count && have_one_name(by_name[next], by_name[i]); next++) {
             peers.cpu = larger(peers.cpu, work_of(by_name[next]));
             peers.messages = larger(peers.messages, messages_of(by_name[next]));
         }
@@ -181,16 +206,20 @@ static int find_idle(const struct communication *communication, const process_ro
 {
     struct peers *groups = calloc(communication->process_count + 1, sizeof(*groups));
     process_row *idle = calloc(communication->process_count + 1, sizeof(*idle));
-    int result = groups == NULL || idle == NULL ? -ENOMEM : 0;
+    bool *masters = calloc(communication->process_count + 1, sizeof(*masters));
+    int result = groups == NULL || idle == NULL || masters == NULL ? -ENOMEM : 0;
 
     if (result == 0) {
-        size_t count = find_peers(by_name, communication->process_count, groups);
+        const struct peers of = {.all = communication->processes, .masters = masters};
+        find_masters(communication, masters);
+        size_t count = find_peers(of, by_name, communication->process_count, groups);
         qsort(groups, count, sizeof(*groups), by_idle);
         for (size_t i = 0; i < count && i < FINDINGS_FEW && result == 0; i++)
             result = add_idle(communication, &groups[i], idle, findings);
     }
     free(groups);
     free(idle);
+    free(masters);
     return result;
 }
 

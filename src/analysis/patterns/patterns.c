@@ -250,6 +250,7 @@ static void take_exchanges(struct patterns_analysis *analysis, struct patterns *
         row->trips_covered = covered_time(&state->trips);
         row->many_covered = covered_time(&state->many);
         row->setup_covered = covered_time(&state->setup);
+        row->connect_covered = covered_time(&state->connecting);
         row->resent_covered = covered_time(&state->resent);
         state->row = (struct exchange_row){0};
     }

@@ -63,7 +63,8 @@ struct exchange_row {
     uint64_t exchanges; /* questions and answers over these */
     uint64_t
         setup; /* ns, sum: connect(), and the first OWN_EXCHANGES exchanges but the last one ... */
-    uint64_t setup_covered; /* ... in which at least one connection was in that state */
+    uint64_t setup_covered;   /* ... in which at least one connection was in that state ... */
+    uint64_t connect_covered; /* ... or had not been used yet */
     /* TCP connections that were made only after their SYN was sent again. */
     uint64_t resent;
     struct histogram resent_times; /* ns that connecting took */

@@ -89,7 +89,7 @@ struct pattern_place {
 struct exchange_state {
     struct exchange_row row;
     uint32_t thread; /* number of the stream that made the first round trip */
-    struct covered trips, many, setup, resent;
+    struct covered trips, many, setup, connecting, resent;
 };
 
 struct pool_state {

@@ -201,6 +201,8 @@ static void note_exchange(struct patterns_analysis *analysis, struct pattern_pla
             ended = when;
         state->row.setup += ended - began;
         covered_add(&state->setup, began, ended);
+        if (place->exchanges == 0)
+            covered_add(&state->connecting, began, ended);
     }
     place->exchanges++;
     place->asked = when;

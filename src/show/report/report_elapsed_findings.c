@@ -62,7 +62,20 @@ static void group_text(const struct elapsed_account *account, const struct elaps
                  others == 1 ? "" : "s");
 }
 
-#define ACCOUNT_SIZE (COUNTED_SIZE + 3 * UNIT_SIZE + 60)
+#define ACCOUNT_SIZE (COUNTED_SIZE + 4 * UNIT_SIZE + 60)
+
+/* "1.00 s of 10.0 s; ": what the requests took, if it is less than half of the recording. */
+static void part_text(const struct report *report, uint64_t time, char text[2 * UNIT_SIZE + 10])
+{
+    char part[UNIT_SIZE], all[UNIT_SIZE];
+
+    text[0] = '\0';
+    if (time >= report->communication->duration / 2)
+        return;
+    show_duration(time, part);
+    show_duration(report->communication->duration, all);
+    snprintf(text, 2 * UNIT_SIZE + 10, "%s of %s; ", part, all);
+}
 
 /* What the shares are of. */
 static void time_of_account(const struct report *report, const struct finding *finding,
@@ -70,6 +83,7 @@ static void time_of_account(const struct report *report, const struct finding *f
 {
     const struct elapsed_requests *requests = &report->elapsed->requests;
     char time[UNIT_SIZE], count[COUNTED_SIZE], median[UNIT_SIZE], p99[UNIT_SIZE];
+    char part[2 * UNIT_SIZE + 10];
 
     show_duration(finding->elapsed.of, time);
     if (!finding->elapsed.of_requests) {
@@ -79,10 +93,12 @@ static void time_of_account(const struct report *report, const struct finding *f
     show_counted(requests->count, "request", count);
     show_duration(requests->median, median);
     show_duration(requests->p99, p99);
+    part_text(report, finding->elapsed.of, part);
     if (requests->count == 1)
         snprintf(text, ACCOUNT_SIZE, " of the request's %s", median);
     else
-        snprintf(text, ACCOUNT_SIZE, " of the time of %s (median %s, p99 %s)", count, median, p99);
+        snprintf(text, ACCOUNT_SIZE, " of the time of %s (%smedian %s, p99 %s)", count, part,
+                 median, p99);
 }
 
 #define LOCK_SIZE (ELAPSED_TEXT_SIZE + COUNTED_SIZE + 60)
@@ -217,9 +233,9 @@ static bool is_creating(uint32_t call)
 
 /* Waits that a signal has ended early. */
 static const char *const until_signal[ELAPSED_KIND_COUNT] = {
-    [ELAPSED_LIMIT] = "waited",
-    [ELAPSED_FILE_LOCK] = "waited for a file lock",
-    [ELAPSED_TIMER] = "slept",
+    [ELAPSED_LIMIT] = "waited",   [ELAPSED_FILE_LOCK] = "waited for a file lock",
+    [ELAPSED_TIMER] = "slept",    [ELAPSED_EVENT] = "waited",
+    [ELAPSED_UNKNOWN] = "waited",
 };
 
 #define DID_SIZE (UNIT_SIZE + 80)

@@ -48,14 +48,18 @@ void report_say_cpu_wait(const struct report *report, const struct finding *find
         &communication->processes[finding->cpu_wait.process];
     const struct scheduled *scheduled = &process->scheduled;
     char who[PROCESS_TEXT_SIZE], waited[UNIT_SIZE], elapsed[UNIT_SIZE], share[UNIT_SIZE];
-    char tasks[RUNNABLE_SIZE], threads[COUNTED_SIZE + 8] = "", most[UNIT_SIZE + 64] = "";
+    char tasks[RUNNABLE_SIZE], time[3 * UNIT_SIZE + 80], most[UNIT_SIZE + 64] = "";
 
     process_text(communication, finding->cpu_wait.process, who);
     show_duration(scheduled->runnable, waited);
     show_duration(scheduled->elapsed, elapsed);
     runnable_text(communication, process->machine, tasks);
     if (scheduled->threads > 1)
-        snprintf(threads, sizeof(threads), " of its %" PRIu32 " threads", scheduled->threads);
+        snprintf(time, sizeof(time),
+                 "%s for a CPU (the sum over its %" PRIu32 " threads, watched for %s together)",
+                 waited, scheduled->threads, elapsed);
+    else
+        snprintf(time, sizeof(time), "%s of %s for a CPU", waited, elapsed);
     if (finding->cpu_wait.is_accounted) {
         show_percent((uint64_t)(finding->cpu_wait.saves * 1e6), 1000000, share);
         snprintf(most, sizeof(most), "%s%% of the time above%s", share,
@@ -63,12 +67,10 @@ void report_say_cpu_wait(const struct report *report, const struct finding *find
                                                          : "");
     }
     if (!finding->cpu_wait.first) {
-        report_say(content, "CPU", "%s waited %s of %s%s for a CPU.", who, waited, elapsed,
-                   threads);
+        report_say(content, "CPU", "%s waited %s.", who, time);
         return;
     }
-    report_say(content, "CPU", "%s waited %s of %s%s for a CPU: it was runnable, but %s.%s %s%s%s.",
-               who, waited, elapsed, threads,
+    report_say(content, "CPU", "%s waited %s: it was runnable, but %s.%s %s%s%s.", who, time,
                finding->cpu_wait.throttled
                    ? "other tasks ran, or a CPU limit of a cgroup was used up"
                    : "other tasks ran",

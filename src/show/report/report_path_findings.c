@@ -179,12 +179,12 @@ void report_say_path_flights(const struct report *report, const struct finding *
 {
     char time[UNIT_SIZE], elapsed[UNIT_SIZE], of[UNIT_SIZE];
 
-    (void)report;
     show_duration(finding->flights.time, time);
     show_duration(finding->flights.elapsed, elapsed);
     show_percent(finding->flights.time, finding->flights.elapsed, of);
     report_say(content, "Path",
                "Messages on the critical path were in flight for %s, %s%% of the %s that elapsed; "
-               "faster CPUs will not help. Fewer messages or a faster network would.",
-               time, of, elapsed);
+               "faster CPUs will not help. Fewer messages%s would.",
+               time, of, elapsed,
+               report->communication->machine_count == 1 ? "" : " or a faster network");
 }

@@ -158,9 +158,9 @@ void report_say_polling(const struct report *report, const struct finding *findi
     show_percent(finding->naps.less, report->elapsed->run.time, part);
     report_say(
         content, "Patterns",
-        "%s seems to poll: it %s %s for up to %s, in %s series with nothing in between: %s (%s%% "
-        "of the elapsed time). If it does, waiting for the event itself would save at most %s "
-        "(%s%%), one nap of each series.",
+        "%s seems to poll: it %s %s for up to %s, in %s series with next to nothing recorded in "
+        "between: %s (%s%% of the elapsed time). If it does, waiting for the event itself would "
+        "save at most %s (%s%%), one nap of each series.",
         who, row->by_children ? "made a process that slept," : "slept", naps, length, series, time,
         share, less, part);
 }
