@@ -111,15 +111,15 @@ static int send_all(struct service_sender *sender, struct problem *problem)
     return result == 0 ? fabric_settle(sender->fabric, SETTLE_MS, problem) : result;
 }
 
-/* Waits for something to send, a second at most. Returns whether to go on. */
-static bool wait_for_some(struct service_sender *sender)
+/* Waits for something to send, or until sending may succeed again, a second at most. Returns whether to go on. */
+static bool wait_for_some(struct service_sender *sender, bool can_send)
 {
     struct timespec until;
 
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec++;
     pthread_mutex_lock(&sender->lock);
-    if (!sender->stops && json_array_size(sender->waiting) == 0)
+    if (!sender->stops && (!can_send || json_array_size(sender->waiting) == 0))
         pthread_cond_timedwait(&sender->changed, &sender->lock, &until);
     bool goes_on = !sender->stops;
     pthread_mutex_unlock(&sender->lock);
@@ -131,10 +131,10 @@ static void *run(void *context)
     struct service_sender *sender = context;
     struct problem problem = {""};
     uint64_t tried = 0;
-    bool goes_on;
+    bool can_send = true, goes_on;
 
     do {
-        goes_on = wait_for_some(sender);
+        goes_on = wait_for_some(sender, can_send);
         uint64_t now = clock_now(CLOCK_MONOTONIC);
         int result = 0;
         if (sender->fabric == NULL && (tried == 0 || now - tried > AGAIN * 1000000000ull)) {
@@ -143,8 +143,10 @@ static void *run(void *context)
         }
         if (sender->fabric != NULL)
             take_messages(sender);
-        if (sender->fabric != NULL && fabric_connected(sender->fabric)) {
+        can_send = sender->fabric != NULL && fabric_connected(sender->fabric);
+        if (can_send) {
             result = send_all(sender, &problem);
+            can_send = result == 0;
             if (result == 0)
                 unlink(sender->unsent); /* the server has what it holds */
         }
