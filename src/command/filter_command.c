@@ -24,6 +24,7 @@
 #include "remote/remote.h"
 #include "show/show.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
@@ -53,7 +54,8 @@ struct filtering {
     struct rules_file rules_file;
     struct rules *old_rules; /* needed to close the filter; or NULL */
     struct feeding *custom;  /* NULL: none */
-    size_t fed;              /* copies that it gets */
+    bool *fed;               /* for each copy: whether it gets that one, or never will */
+    size_t fed_count, fed_capacity;
     int signals;
     struct json_lines lines; /* --json */
     char *line;              /* the last of them */
@@ -278,18 +280,45 @@ static int check_connection(struct filtering *filtering, struct problem *problem
                      filtering->asked->from, AWAY_MOST / SECOND);
 }
 
-/* A custom filter gets the packets of new copies, too. */
-static void feed_copies(struct filtering *filtering)
+/* Whether the trace has a file of control, of whatever number: before, it cannot be read. */
+static bool has_control(const char *path)
+{
+    DIR *folder = opendir(path);
+    const struct dirent *entry;
+    bool found = false;
+
+    while (folder != NULL && !found && (entry = readdir(folder)) != NULL)
+        found = strncmp(entry->d_name, "control", strlen("control")) == 0;
+    if (folder != NULL)
+        closedir(folder);
+    return found;
+}
+
+static bool feed_copy(struct filtering *filtering, size_t index)
 {
     struct filter_copy copy;
     struct problem problem;
 
-    for (; filtering->custom != NULL && filtering->fed < filter_count(filtering->filter);
-         filtering->fed++) {
-        filter_look(filtering->filter, filtering->fed, &copy);
-        if (copy.path != NULL && feeding_add(filtering->custom, copy.path, &problem) < 0)
-            command_say("the filter does not get %s: %s", copy.path, problem.text);
-    }
+    filter_look(filtering->filter, index, &copy);
+    if (copy.path == NULL || !has_control(copy.path))
+        return false; /* not yet: its metadata come first, and rules select later */
+    if (feeding_add(filtering->custom, copy.path, &problem) < 0)
+        command_say("the filter does not get %s: %s", copy.path, problem.text);
+    return true;
+}
+
+/* A custom filter gets the packets of new copies, too. */
+static void feed_copies(struct filtering *filtering)
+{
+    size_t count = filter_count(filtering->filter);
+
+    if (filtering->custom == NULL || array_reserve(&filtering->fed, &filtering->fed_capacity, count,
+                                                   sizeof(*filtering->fed)) < 0)
+        return;
+    while (filtering->fed_count < count)
+        filtering->fed[filtering->fed_count++] = false;
+    for (size_t i = 0; i < count; i++)
+        filtering->fed[i] = filtering->fed[i] || feed_copy(filtering, i);
 }
 
 /* The filter goes on with the rules from before if the new ones are wrong. */
@@ -507,6 +536,7 @@ static int run(const struct filter_asked *asked)
     if (json_lines_close(&filtering.lines, LINES_WAIT, &of_end) < 0)
         status = command_error("%s", of_end.text);
     free(filtering.line);
+    free(filtering.fed);
     rules_file_done(&filtering.rules_file);
     rules_free(filtering.old_rules);
     fabric_close(filtering.fabric);

@@ -398,6 +398,8 @@ void filter_look(const struct filter *filter, size_t index, struct filter_copy *
         .why = copy->why,
     };
     const struct selection *selection = filter_selected_find(&filter->selected, copy);
+    if (filter->selected.rules != NULL && selection == NULL)
+        ret_copy->path = NULL; /* nothing is selected of it yet */
     if (selection != NULL) {
         ret_copy->path = selection->path;
         ret_copy->ended = selection->ended;
