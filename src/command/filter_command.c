@@ -66,6 +66,7 @@ struct filtering {
     uint64_t progress;       /* when the last one came */
     uint64_t connected;      /* when the server was last there */
     uint64_t reported;
+    size_t looked_at;  /* copies whether they are rejected */
     json_int_t marked; /* number of the mark that the controller waits for; 0: none */
     char told[512];    /* the last problem */
 };
@@ -188,6 +189,18 @@ static void tell_problem(struct filtering *filtering, const char *text)
     snprintf(filtering->told, sizeof(filtering->told), "%s", text);
     command_say("%s%s", text[0] == '\0' ? "the traces can be written again" : text,
                 text[0] == '\0' ? "" : "; tried again, and until then nothing is acknowledged");
+}
+
+/* The report at the end counts what was refused; that nothing is stored of a machine shows at once. */
+static void tell_rejected(struct filtering *filtering)
+{
+    struct filter_copy copy;
+
+    for (; filtering->looked_at < filter_count(filtering->filter); filtering->looked_at++) {
+        filter_look(filtering->filter, filtering->looked_at, &copy);
+        if (copy.rejected)
+            command_say("%s: a trace cannot be stored: %s", copy.machine, copy.why);
+    }
 }
 
 /* A line, if it is another one than before and the reader has taken that one; or the last one. `left`: packets that the server has
@@ -362,6 +375,7 @@ static int filter_all(struct filtering *filtering, struct problem *problem)
             poll(&(struct pollfd){.fd = filtering->signals, .events = POLLIN}, 1, 500);
         take_messages(filtering);
         take_signals(filtering);
+        tell_rejected(filtering);
         feed_copies(filtering);
         report_interval(filtering);
         report_line(filtering);

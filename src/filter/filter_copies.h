@@ -17,6 +17,7 @@ struct copy {
     char *path;               /* NULL: not stored */
     struct trace_copy *trace; /* NULL: not stored, or cannot be */
     bool full;                /* it has its largest size */
+    bool rejected;            /* nothing of it can be stored: `why`; its packets are refused */
     bool resumed;             /* of an earlier run */
     uint64_t packets, bytes, refused;
     uint64_t newest; /* time of the latest record that has been stored in this run */
@@ -44,6 +45,11 @@ struct copy *filter_copies_find(const struct filter_copies *copies,
 /* Creates the copy that begins with these metadata. */
 int filter_copies_create(struct filter_copies *copies, const struct fabric_packet *metadata,
                          struct copy **ret_copy, struct problem *problem);
+
+/* Remembers a trace that cannot be stored, and why. A machine has few of these: the rest of its traces count with the last one.
+ * Returns NULL without memory. */
+struct copy *filter_copies_reject(struct filter_copies *copies, const struct fabric_packet *packet,
+                                  const char *why);
 
 /* Returns the first error. */
 int filter_copies_close(struct filter_copies *copies, struct problem *problem);
