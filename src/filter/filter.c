@@ -243,9 +243,15 @@ static void note_begun(struct filter *filter, const char *machine)
         sent_back->count = 0;
 }
 
-/* Finds the copy for a packet, or begins it with its metadata. Metadata that are none, of a machine that sends anything or of another
- * version of dpm, do not get better when they come again: the trace is rejected. Returns 1; 0: the packet is to come again; or a
- * negative errno. */
+/* Whether this trace is the reason, or how many there are, and the others can go on: a machine that sends anything must not end the
+ * filter. Metadata that are none, or those of another version of dpm, do not get better when they come again. */
+static bool rejects(int error)
+{
+    return error == -EBADMSG || error == -EFBIG || error == -EEXIST || error == -EMFILE;
+}
+
+/* Finds the copy for a packet, or begins it with its metadata; one that cannot be begun is rejected. Returns 1; 0: the packet is to
+ * come again; or a negative errno. */
 static int find_copy(struct filter *filter, const struct fabric_packet *packet,
                      struct copy **ret_copy, struct problem *problem)
 {
@@ -262,7 +268,7 @@ static int find_copy(struct filter *filter, const struct fabric_packet *packet,
         result = problem_set(problem, -EBADMSG, "the metadata of the trace have not come");
     if (result == 0)
         note_begun(filter, packet->machine);
-    if (result != -EBADMSG)
+    if (!rejects(result))
         return result < 0 ? result : 1;
     *ret_copy = filter_copies_reject(&filter->copies, packet, problem->text);
     return *ret_copy == NULL ? problem_set(problem, -ENOMEM, "out of memory") : 1;

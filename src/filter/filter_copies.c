@@ -266,7 +266,10 @@ static int create_trace(const struct filter_copies *copies, struct copy *copy,
         if (!is_open(copies, copy->path))
             result = open_trace(copies, copy, metadata->bytes, metadata->size, problem);
     }
-    return result;
+    return result == -EEXIST
+               ? problem_set(problem, result, "%s: there are %d traces of this name already",
+                             copies->folder, SAME_NAME_MOST - 1)
+               : result;
 }
 
 static struct copy *copy_of(struct filter_copies *copies, const struct fabric_packet *packet)

@@ -42,7 +42,8 @@ bool filter_copies_wants(const struct filter_copies *copies, const char *recordi
 struct copy *filter_copies_find(const struct filter_copies *copies,
                                 const struct fabric_packet *packet);
 
-/* Creates the copy that begins with these metadata. */
+/* Creates the copy that begins with these metadata. Errors, with a line in `problem`: those of trace_copy_open; -EEXIST: too many
+ * traces have this name. */
 int filter_copies_create(struct filter_copies *copies, const struct fabric_packet *metadata,
                          struct copy **ret_copy, struct problem *problem);
 

@@ -243,6 +243,26 @@ static void what_is_no_packet_does_no_harm(void **context)
     must(filter_close(filter, true, &problem));
 }
 
+/* One that cannot get a copy under any name, or whose metadata are larger than its copy may be: the others go on. */
+static void a_trace_without_a_place_ends_nothing(void **context)
+{
+    const struct filter_options options = {
+        .folder = folder, .durable = "filter1", .limits = {.max_bytes = 100}};
+    struct filter *filter;
+
+    need_server(context);
+    folder_remove(folder);
+    make_trace(3000);
+    publish_trace("main");
+    must(filter_new(reader, &options, &filter, &problem));
+    must(filter_expect(filter, "web1", "main"));
+    take_rest(filter);
+    struct filter_copy copy = only_copy(filter, "main");
+    assert_true(copy.rejected && copy.refused > 0);
+    assert_true(filter_complete(filter) && !filter_whole(filter));
+    must(filter_close(filter, true, &problem));
+}
+
 #define LOST_TRACES 300
 
 /* The server sends only so many packets that were not acknowledged: those of one machine must not hold up the others for good. */
@@ -329,6 +349,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(nothing_is_stored_without_a_folder, begin, end),
         cmocka_unit_test_setup_teardown(a_full_copy_is_not_whole, begin, end),
         cmocka_unit_test_setup_teardown(what_is_no_packet_does_no_harm, begin, end),
+        cmocka_unit_test_setup_teardown(a_trace_without_a_place_ends_nothing, begin, end),
         cmocka_unit_test_setup_teardown(packets_without_metadata_do_not_stay, begin, end),
     };
 
