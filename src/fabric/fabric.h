@@ -248,6 +248,9 @@ int fabric_create_streams(struct fabric *fabric, const struct fabric_limits *lim
 /* Whether there are streams of this session at the server: 1, 0, or a negative errno with a line in `problem`. */
 int fabric_has_streams(struct fabric *fabric, struct problem *problem);
 
+/* The same of the one that keeps notices and output. */
+int fabric_has_said(struct fabric *fabric, struct problem *problem);
+
 /* For the controller: removes the session's streams with all that is in them. Streams that are not there are no error. */
 int fabric_remove_streams(struct fabric *fabric, struct problem *problem);
 

@@ -91,18 +91,28 @@ int fabric_create_streams(struct fabric *fabric, const struct fabric_limits *lim
     return error;
 }
 
+/* As fabric_has_streams, for one of them. */
+static int has_stream(struct fabric *fabric, unsigned stream, struct problem *problem)
+{
+    char subject[FABRIC_SUBJECT_SIZE];
+    json_t *answer = NULL;
+
+    snprintf(subject, sizeof(subject), "$JS.API.STREAM.INFO.%s", fabric->streams[stream]);
+    int error = fabric_ask(fabric, fabric->streams[stream], subject, NULL, &answer, problem);
+    json_decref(error == 0 ? answer : NULL);
+    return error == 0 ? 1 : error == -ENOENT ? 0 : error;
+}
+
 int fabric_has_streams(struct fabric *fabric, struct problem *problem)
 {
-    for (unsigned stream = STREAM_PACKETS; stream <= STREAM_SAID; stream++) {
-        char subject[FABRIC_SUBJECT_SIZE];
-        json_t *answer = NULL;
-        snprintf(subject, sizeof(subject), "$JS.API.STREAM.INFO.%s", fabric->streams[stream]);
-        int error = fabric_ask(fabric, fabric->streams[stream], subject, NULL, &answer, problem);
-        json_decref(error == 0 ? answer : NULL);
-        if (error != -ENOENT)
-            return error == 0 ? 1 : error;
-    }
-    return 0;
+    int result = has_stream(fabric, STREAM_PACKETS, problem);
+
+    return result == 0 ? has_stream(fabric, STREAM_SAID, problem) : result;
+}
+
+int fabric_has_said(struct fabric *fabric, struct problem *problem)
+{
+    return has_stream(fabric, STREAM_SAID, problem);
 }
 
 int fabric_remove_streams(struct fabric *fabric, struct problem *problem)

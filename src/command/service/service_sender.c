@@ -47,7 +47,7 @@ static int connect_it(struct service_sender *sender, struct problem *problem)
     int result = fabric_open(&sender->options, CONNECT_MS, &sender->fabric, problem);
 
     if (result == 0)
-        result = fabric_has_streams(sender->fabric, problem);
+        result = fabric_has_said(sender->fabric, problem);
     if (result == 0)
         result = fabric_create_streams(sender->fabric, NULL, problem);
     if (result >= 0)
@@ -94,9 +94,25 @@ static void put_back(struct service_sender *sender, json_t *first, int error)
     pthread_mutex_unlock(&sender->lock);
 }
 
+/* The server has not stored them, as far as is known. Another connection sends them again, and may find other streams there. */
+static void take_back(struct service_sender *sender, const json_t *sent)
+{
+    fabric_close(sender->fabric);
+    sender->fabric = NULL;
+    pthread_mutex_lock(&sender->lock);
+    for (size_t i = json_array_size(sent); i-- > 0;) {
+        if (json_array_size(sender->waiting) < WAITING_MOST)
+            json_array_insert(sender->waiting, 0, json_array_get(sent, i));
+        else
+            sender->dropped++;
+    }
+    pthread_mutex_unlock(&sender->lock);
+}
+
 static int send_all(struct service_sender *sender, struct problem *problem)
 {
-    json_t *first;
+    json_t *sent = json_array(), *first;
+    struct problem of_others;
     int result = 0;
 
     while (result == 0 && (first = take_first(sender)) != NULL) {
@@ -104,11 +120,17 @@ static int send_all(struct service_sender *sender, struct problem *problem)
         if (result < 0) {
             problem_set(problem, result, "a summary cannot be sent: %s", strerror(-result));
             put_back(sender, first, result);
+        } else {
+            json_array_append(sent, first);
         }
         json_decref(first);
         take_messages(sender);
     }
-    return result == 0 ? fabric_settle(sender->fabric, SETTLE_MS, problem) : result;
+    int settled = fabric_settle(sender->fabric, SETTLE_MS, result == 0 ? problem : &of_others);
+    if (settled < 0)
+        take_back(sender, sent);
+    json_decref(sent);
+    return result == 0 ? settled : result;
 }
 
 /* Waits for something to send, or until sending may succeed again, a second at most. Returns whether to go on. */
