@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -207,13 +208,17 @@ int programs_find(struct agent *agent, json_t *params, json_t **ret_result, stru
 {
     const char *name = json_string_value(json_object_get(params, "program"));
     const char *directory = json_string_value(json_object_get(params, "directory"));
-    const char *home = getenv("HOME");
+    const char *name_of_user = json_string_value(json_object_get(params, "user"));
+    const struct passwd *user = name_of_user == NULL ? NULL : getpwnam(name_of_user);
+    const char *home = user == NULL ? getenv("HOME") : user->pw_dir;
     char path[AGENT_PATH];
     struct stat folder;
 
     (void)agent;
     if (name == NULL || name[0] == '\0')
         return problem_set(problem, -EINVAL, "program.find: \"program\" is a name or a path");
+    if (name_of_user != NULL && user == NULL)
+        return problem_set(problem, -EINVAL, "no user '%s' on this machine", name_of_user);
     bool there = directory != NULL && directory[0] == '/' && stat(directory, &folder) == 0 &&
                  S_ISDIR(folder.st_mode) && access(directory, X_OK) == 0;
     if (!there)

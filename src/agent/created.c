@@ -79,6 +79,7 @@ struct creation {
     char **arguments;
     char **environment;
     char program[AGENT_PATH];
+    int program_file; /* -1: the path is enough */
     const char *directory, *user;
     bool input;
 };
@@ -89,6 +90,7 @@ static void creation_done(struct creation *creation)
         free(creation->environment[i]);
     free(creation->environment);
     free(creation->arguments);
+    close_file(&creation->program_file);
 }
 
 static int read_command(json_t *command, struct creation *creation, struct problem *problem)
@@ -135,6 +137,16 @@ static int read_environment(json_t *environment, struct creation *creation, stru
     return 0;
 }
 
+/* Another user cannot go to the folder of copies, which is ours alone. */
+static int open_for_user(struct creation *creation, struct problem *problem)
+{
+    creation->program_file = open(creation->program, O_RDONLY | O_CLOEXEC);
+    if (creation->program_file < 0 || fchmod(creation->program_file, 0755) < 0)
+        return problem_set(problem, -errno, "cannot open the copied program for user %s: %s",
+                           creation->user, strerror(errno));
+    return 0;
+}
+
 static int read_creation(json_t *params, struct creation *creation, struct problem *problem)
 {
     json_t *command = NULL, *environment = NULL;
@@ -153,6 +165,8 @@ static int read_creation(json_t *params, struct creation *creation, struct probl
     if (result == 0 && program != NULL &&
         (result = programs_path(program, creation->program, problem)) == 0)
         creation->arguments[0] = creation->program;
+    if (result == 0 && program != NULL && creation->user != NULL)
+        result = open_for_user(creation, problem);
     return result;
 }
 
@@ -194,6 +208,7 @@ static int launch(const struct agent *agent, struct created *created,
     }
     const struct launch_options launch = {
         .arguments = creation->arguments,
+        .program = creation->program_file < 0 ? NULL : &creation->program_file,
         .user = creation->user,
         .signal_mask = &agent->old_mask,
         .files = (const int[]){pipes[0][0], pipes[1][1], pipes[2][1]},
@@ -222,7 +237,7 @@ static int launch(const struct agent *agent, struct created *created,
 static int create(struct agent *agent, struct agent_recording *recording, json_t *params,
                   struct created *created, struct problem *problem)
 {
-    struct creation creation = {0};
+    struct creation creation = {.program_file = -1};
     int result = read_creation(params, &creation, problem);
 
     created->input = created->output[0] = created->output[1] = -1;
