@@ -237,6 +237,8 @@ static void note_refused_packets(struct agent *agent, const char *text)
         agent_notice(
             agent, "note",
             json_pack("{s:o}", "text", json_sprintf("%s: allow it, or no records come", text)));
+    if (strstr(text, "-packets does not store") != NULL && strstr(text, "more space") != NULL)
+        agent_notice(agent, "note", json_pack("{s:s}", "text", text));
 }
 
 static void serve_messages(struct agent *agent)

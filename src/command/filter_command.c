@@ -57,14 +57,15 @@ struct filtering {
     bool *fed;               /* for each copy: whether it gets that one, or never will */
     size_t fed_count, fed_capacity;
     int signals;
-    struct json_lines lines; /* --json */
-    char *line;              /* the last of them */
-    char folder[PATH_MAX];   /* "": nothing is stored */
-    bool stopped;            /* by a signal */
-    bool ended;              /* the session */
-    uint64_t packets;        /* in this run */
-    uint64_t progress;       /* when the last one came */
-    uint64_t connected;      /* when the server was last there */
+    struct json_lines lines;     /* --json */
+    char *line;                  /* the last of them */
+    char name[FILTER_NAME_SIZE]; /* of its consumer */
+    char folder[PATH_MAX];       /* "": nothing is stored */
+    bool stopped;                /* by a signal */
+    bool ended;                  /* the session */
+    uint64_t packets;            /* in this run */
+    uint64_t progress;           /* when the last one came */
+    uint64_t connected;          /* when the server was last there */
     uint64_t reported;
     size_t looked_at;  /* copies whether they are rejected */
     json_int_t marked; /* number of the mark that the controller waits for; 0: none */
@@ -451,7 +452,7 @@ static void note_missing_machines(const struct filtering *filtering)
 static int begin(struct filtering *filtering, struct problem *problem)
 {
     const struct filter_asked *asked = filtering->asked;
-    char name[FILTER_NAME_SIZE], folder[128];
+    char *name = filtering->name, folder[128];
     sigset_t old_mask;
 
     snprintf(folder, sizeof(folder), "./dpm-%s.traces", asked->from);
@@ -467,7 +468,7 @@ static int begin(struct filtering *filtering, struct problem *problem)
     if (result < 0)
         return result;
     if (asked->place.relayed != NULL)
-        snprintf(name, sizeof(name), "%s", asked->place.relayed);
+        snprintf(name, sizeof(filtering->name), "%s", asked->place.relayed);
     else
         filter_name(where, name);
     const struct filter_options options = {
@@ -509,6 +510,18 @@ static int end_custom(struct filtering *filtering, bool early, int status)
     return WIFSIGNALED(result.status) ? 128 + WTERMSIG(result.status) : WEXITSTATUS(result.status);
 }
 
+/* One that the user has stopped. A controller knows of its own filters. */
+static void say_kept(const struct filtering *filtering)
+{
+    const struct filter_asked *asked = filtering->asked;
+
+    if (filtering->stopped && asked->prefix == NULL && asked->place.relayed == NULL)
+        command_say("the server keeps what comes from now on for this filter (%s) until the same "
+                    "command goes on, or the session ends; when it is full, nothing more is "
+                    "recorded",
+                    filtering->name);
+}
+
 /* The other side makes another connection, and starts a filter again. */
 static bool lost_connection(const struct filtering *filtering)
 {
@@ -545,6 +558,8 @@ static int run(const struct filter_asked *asked)
         status = REMOTE_FILTER_AGAIN;
     status = end_custom(&filtering, early, status);
     bool forget = result == 0 && (filtering.ended || !asked->stores);
+    if (result == 0 && !forget)
+        say_kept(&filtering);
     if (filter_close(filtering.filter, forget, &of_end) < 0)
         status = command_error("%s", of_end.text);
     if (json_lines_close(&filtering.lines, LINES_WAIT, &of_end) < 0)

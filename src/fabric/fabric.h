@@ -258,6 +258,17 @@ int fabric_remove_streams(struct fabric *fabric, struct problem *problem);
  * last of each subject, from which an agent that comes back learns where to go on. Returns how many, or a negative errno. */
 int64_t fabric_trim(struct fabric *fabric, struct problem *problem);
 
+/* The consumer of packets that lags furthest behind: what it has not acknowledged is kept by the server. Returns 1; 0: there is no
+ * consumer; or a negative errno with a line in `problem`. */
+struct fabric_slowest {
+    char name[FABRIC_NAME_MOST + 1];
+    uint64_t acknowledged; /* everything up to this number of the stream */
+    uint64_t left;         /* packets that it has not acknowledged */
+};
+
+int fabric_slowest(struct fabric *fabric, struct fabric_slowest *ret_slowest,
+                   struct problem *problem);
+
 /* How many packets of the stream the consumer of this name has not acknowledged, or a negative errno; -ENOENT: there is
  * no such consumer. */
 int64_t fabric_left(struct fabric *fabric, const char *durable, struct problem *problem);

@@ -561,6 +561,7 @@ static void test_full(void **context)
     struct fabric_publisher *publisher;
     struct fabric_publisher_state look;
     struct fabric_consumer *consumer;
+    struct fabric_slowest slowest;
     struct fabric_usage usage;
     uint8_t bytes[65536];
     uint64_t published = 0;
@@ -589,8 +590,12 @@ static void test_full(void **context)
     assert_in_range(usage.packet_bytes, 1u << 19, 1u << 20);
 
     /* Consumers make space, and the controller trims. */
+    assert_int_equal(0, fabric_slowest(world.controller, &slowest, &problem));
     must(fabric_consumer_new(world.controller, NULL, "filter1", 0, &consumer, &problem));
     consume(consumer, 0, 1);
+    assert_int_equal(1, fabric_slowest(world.controller, &slowest, &problem));
+    assert_string_equal("filter1", slowest.name);
+    assert_in_range(slowest.left, 1, published);
     int64_t trimmed = 0;
     for (uint64_t number = 1; number < published; number++) {
         struct fabric_packet packet;
