@@ -283,6 +283,9 @@ struct agent {
     bool ends;
 };
 
+/* JSON takes only UTF-8: in another text, such as one with the name of a file, what is not ASCII becomes '?'. */
+json_t *agent_text(const char *text);
+
 /* Sends a notice, at once or later. `params` is taken over. */
 void agent_notice(struct agent *agent, const char *method, json_t *params);
 

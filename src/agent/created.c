@@ -234,6 +234,19 @@ static int launch(const struct agent *agent, struct created *created,
     return result;
 }
 
+/* As process.list shows it. Cuts no UTF-8 character in two. */
+static void take_command(struct created *created, const char *command)
+{
+    size_t length = strlen(command);
+
+    if (length >= sizeof(created->command)) {
+        length = sizeof(created->command) - 1;
+        while (length > 0 && ((unsigned char)command[length] & 0xc0) == 0x80)
+            length--;
+    }
+    snprintf(created->command, sizeof(created->command), "%.*s", (int)length, command);
+}
+
 static int create(struct agent *agent, struct agent_recording *recording, json_t *params,
                   struct created *created, struct problem *problem)
 {
@@ -244,7 +257,7 @@ static int create(struct agent *agent, struct agent_recording *recording, json_t
     created->meter = recording->recording.meter;
     snprintf(created->recording, sizeof(created->recording), "%s", recording->name);
     if (result == 0) {
-        snprintf(created->command, sizeof(created->command), "%s", creation.arguments[0]);
+        take_command(created, creation.arguments[0]);
         result = launch(agent, created, &creation, problem);
     }
     creation_done(&creation);
@@ -429,8 +442,8 @@ int created_list(struct agent *agent, json_t *params, json_t **ret_result, struc
     (void)problem;
     for (const struct created *each = agent->created; each != NULL; each = each->next) {
         json_t *one =
-            json_pack("{s:i, s:s, s:s, s:s}", "pid", each->pid, "recording", each->recording,
-                      "command", each->command, "state", states[each->state]);
+            json_pack("{s:i, s:s, s:o, s:s}", "pid", each->pid, "recording", each->recording,
+                      "command", agent_text(each->command), "state", states[each->state]);
         if (each->state == CREATED_ENDED && WIFSIGNALED(each->status))
             json_object_set_new(one, "signal", json_integer(WTERMSIG(each->status)));
         else if (each->state == CREATED_ENDED)
