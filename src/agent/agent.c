@@ -314,6 +314,7 @@ static void serve(struct agent *agent)
     snprintf(sessions, sizeof(sessions), "%.*s", (int)(strrchr(agent->folder, '/') - agent->folder),
              agent->folder);
     spools_remove_old(sessions);
+    programs_remove_old();
     while (!agent->ends && !is_abandoned(agent)) {
         wait_for_something(agent);
         take_signals(agent);

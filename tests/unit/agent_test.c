@@ -8,6 +8,7 @@
  */
 #include "agent/agent.h"
 #include "base/base64.h"
+#include "base/folder.h"
 #include "fabric/fabric.h"
 #include "launch/launch.h"
 #include "relay/relay.h"
@@ -181,6 +182,25 @@ static void leave_spool(const char *session, unsigned days)
     }
 }
 
+static void path_of_program(const char *name, char ret_path[400])
+{
+    char host[FOLDER_HOST_SIZE];
+
+    folder_of_host(host);
+    snprintf(ret_path, 400, "%s/dpm/%s/programs/%s", world.folder, host, name);
+}
+
+/* One that was copied in an earlier session, so long ago. */
+static void leave_program(const char *name, int days)
+{
+    char path[400], command[900];
+
+    path_of_program(name, path);
+    snprintf(command, sizeof(command), "mkdir -p \"$(dirname '%s')\" && : > '%s'", path, path);
+    assert_int_equal(system(command), 0);
+    set_age(path, days);
+}
+
 static bool is_there(const char *session)
 {
     char path[160];
@@ -209,6 +229,8 @@ static int begin(void **state)
     setenv("XDG_CACHE_HOME", world.folder, 1);
     leave_spool("old", 8);
     leave_spool("young", 6);
+    leave_program("old", 8);
+    leave_program("young", 6);
     const struct fabric_server_options options = {.session = "s1", .idle_seconds = 60};
     if (fabric_server_start(world.server_folder, &options, &world.server, &problem) < 0 ||
         fabric_server_add_machine(world.server, "web1", &problem) < 0 ||
@@ -624,14 +646,20 @@ static void test_much_output(void **state)
     json_decref(ask("recording.end", json_pack("{s:s}", "recording", "r4"), NULL));
 }
 
-/* What the agent of another session has left stays for a week. */
+/* What the agent of another session has left stays for a week; so does a program that it has copied. */
 static void test_old_spools(void **state)
 {
+    char path[400];
+
     (void)state;
     if (!is_installed())
         skip();
     assert_false(is_there("old"));
     assert_true(is_there("young"));
+    path_of_program("old", path);
+    assert_int_equal(access(path, F_OK), -1);
+    path_of_program("young", path);
+    assert_int_equal(access(path, F_OK), 0);
 }
 
 static json_t *put(const char *hash, size_t offset, size_t size, const char *bytes, size_t count,
