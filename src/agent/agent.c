@@ -75,6 +75,20 @@ static void send_notices(struct agent *agent)
     }
 }
 
+json_t *agent_text(const char *text)
+{
+    json_t *string = json_string(text);
+    char *ascii = string == NULL ? strdup(text) : NULL;
+
+    if (ascii == NULL)
+        return string;
+    for (char *at = ascii; *at != '\0'; at++)
+        *at = (unsigned char)*at < 0x80 ? *at : '?';
+    string = json_string(ascii);
+    free(ascii);
+    return string;
+}
+
 void agent_notice(struct agent *agent, const char *method, json_t *params)
 {
     pthread_mutex_lock(&agent->lock_of_notices);
@@ -237,6 +251,8 @@ static void note_refused_packets(struct agent *agent, const char *text)
         agent_notice(
             agent, "note",
             json_pack("{s:o}", "text", json_sprintf("%s: allow it, or no records come", text)));
+    if (strstr(text, "-packets does not store") != NULL && strstr(text, "more space") != NULL)
+        agent_notice(agent, "note", json_pack("{s:o}", "text", agent_text(text)));
 }
 
 static void serve_messages(struct agent *agent)
@@ -298,6 +314,7 @@ static void serve(struct agent *agent)
     snprintf(sessions, sizeof(sessions), "%.*s", (int)(strrchr(agent->folder, '/') - agent->folder),
              agent->folder);
     spools_remove_old(sessions);
+    programs_remove_old();
     while (!agent->ends && !is_abandoned(agent)) {
         wait_for_something(agent);
         take_signals(agent);

@@ -224,8 +224,11 @@ int programs_find(struct agent *agent, json_t *params, json_t **ret_result,
 int programs_has(struct agent *agent, json_t *params, json_t **ret_result, struct problem *problem);
 int programs_put(struct agent *agent, json_t *params, json_t **ret_result, struct problem *problem);
 
-/* The path of a copied program. -ENOENT: it is not there, or not complete. */
+/* The path of a copied program, which counts as used now. -ENOENT: it is not there, or not complete. */
 int programs_path(const char *hash, char ret_path[AGENT_PATH], struct problem *problem);
+
+/* Removes those that were not used for a week, and do not run. */
+void programs_remove_old(void);
 
 /* ---- agent_views.c: the resident monitor; methods view.* ---- */
 
@@ -283,6 +286,9 @@ struct agent {
     bool ends;
 };
 
+/* JSON takes only UTF-8: in another text, such as one with the name of a file, what is not ASCII becomes '?'. */
+json_t *agent_text(const char *text);
+
 /* Sends a notice, at once or later. `params` is taken over. */
 void agent_notice(struct agent *agent, const char *method, json_t *params);
 
@@ -298,6 +304,10 @@ int agent_socket_address(const char *folder, struct sockaddr_un *ret_address);
 
 /* Writes a path below ${XDG_STATE_HOME:-~/.local/state}/dpm or, `cache`, ${XDG_CACHE_HOME:-~/.cache}/dpm. */
 int agent_path(bool cache, const char *below, char ret_path[AGENT_PATH], struct problem *problem);
+
+/* The same, and makes no folder. */
+int agent_path_name(bool cache, const char *below, char ret_path[AGENT_PATH],
+                    struct problem *problem);
 
 /* The agent itself: serves until agent.end, a signal, or too long without a connection. `lock` is that of the folder. */
 int agent_serve(const char *session, const char *folder, int lock,

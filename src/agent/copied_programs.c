@@ -8,17 +8,21 @@
 #include "agent/agent_private.h"
 #include "base/base64.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 #include <xxhash.h>
 
-#define HASH_LENGTH  32          /* hexadecimal digits */
-#define PROGRAM_MOST (1ll << 30) /* bytes */
+#define KEPT_FOR     (7 * 24 * 3600) /* s, since it was last used */
+#define HASH_LENGTH  32              /* hexadecimal digits */
+#define PROGRAM_MOST (1ll << 30)     /* bytes */
 
 static int check_hash(const char *hash, struct problem *problem)
 {
@@ -48,7 +52,39 @@ int programs_path(const char *hash, char ret_path[AGENT_PATH], struct problem *p
         result = path_of(hash, NULL, ret_path, problem);
     if (result == 0 && access(ret_path, X_OK) < 0)
         return problem_set(problem, -ENOENT, "this machine has no program with the hash %s", hash);
+    if (result == 0)
+        utimensat(AT_FDCWD, ret_path, NULL, 0); /* it is used: programs_remove_old */
     return result;
+}
+
+static void remove_if_old(const char *path)
+{
+    struct stat status;
+
+    if (lstat(path, &status) < 0 || !S_ISREG(status.st_mode) ||
+        time(NULL) - status.st_mtime < KEPT_FOR)
+        return;
+    int file = open(path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+    if (file < 0)
+        return; /* ETXTBSY: it runs, and its symbols are still looked up there */
+    close(file);
+    unlink(path);
+}
+
+void programs_remove_old(void)
+{
+    char path[AGENT_PATH], file[AGENT_PATH + NAME_MAX + 2];
+    const struct dirent *entry;
+    struct problem ignored;
+    bool has_path = agent_path_name(true, "programs", path, &ignored) == 0;
+    DIR *folder = has_path ? opendir(path) : NULL;
+
+    while (folder != NULL && (entry = readdir(folder)) != NULL) {
+        snprintf(file, sizeof(file), "%s/%s", path, entry->d_name);
+        remove_if_old(file);
+    }
+    if (folder != NULL)
+        closedir(folder);
 }
 
 static json_t *state_of(const struct agent *agent, const char *hash)
@@ -207,13 +243,17 @@ int programs_find(struct agent *agent, json_t *params, json_t **ret_result, stru
 {
     const char *name = json_string_value(json_object_get(params, "program"));
     const char *directory = json_string_value(json_object_get(params, "directory"));
-    const char *home = getenv("HOME");
+    const char *name_of_user = json_string_value(json_object_get(params, "user"));
+    const struct passwd *user = name_of_user == NULL ? NULL : getpwnam(name_of_user);
+    const char *home = user == NULL ? getenv("HOME") : user->pw_dir;
     char path[AGENT_PATH];
     struct stat folder;
 
     (void)agent;
     if (name == NULL || name[0] == '\0')
         return problem_set(problem, -EINVAL, "program.find: \"program\" is a name or a path");
+    if (name_of_user != NULL && user == NULL)
+        return problem_set(problem, -EINVAL, "no user '%s' on this machine", name_of_user);
     bool there = directory != NULL && directory[0] == '/' && stat(directory, &folder) == 0 &&
                  S_ISDIR(folder.st_mode) && access(directory, X_OK) == 0;
     if (!there)

@@ -79,6 +79,7 @@ struct creation {
     char **arguments;
     char **environment;
     char program[AGENT_PATH];
+    int program_file; /* -1: the path is enough */
     const char *directory, *user;
     bool input;
 };
@@ -89,6 +90,7 @@ static void creation_done(struct creation *creation)
         free(creation->environment[i]);
     free(creation->environment);
     free(creation->arguments);
+    close_file(&creation->program_file);
 }
 
 static int read_command(json_t *command, struct creation *creation, struct problem *problem)
@@ -135,6 +137,16 @@ static int read_environment(json_t *environment, struct creation *creation, stru
     return 0;
 }
 
+/* Another user cannot go to the folder of copies, which is ours alone. */
+static int open_for_user(struct creation *creation, struct problem *problem)
+{
+    creation->program_file = open(creation->program, O_RDONLY | O_CLOEXEC);
+    if (creation->program_file < 0 || fchmod(creation->program_file, 0755) < 0)
+        return problem_set(problem, -errno, "cannot open the copied program for user %s: %s",
+                           creation->user, strerror(errno));
+    return 0;
+}
+
 static int read_creation(json_t *params, struct creation *creation, struct problem *problem)
 {
     json_t *command = NULL, *environment = NULL;
@@ -153,6 +165,8 @@ static int read_creation(json_t *params, struct creation *creation, struct probl
     if (result == 0 && program != NULL &&
         (result = programs_path(program, creation->program, problem)) == 0)
         creation->arguments[0] = creation->program;
+    if (result == 0 && program != NULL && creation->user != NULL)
+        result = open_for_user(creation, problem);
     return result;
 }
 
@@ -194,6 +208,7 @@ static int launch(const struct agent *agent, struct created *created,
     }
     const struct launch_options launch = {
         .arguments = creation->arguments,
+        .program = creation->program_file < 0 ? NULL : &creation->program_file,
         .user = creation->user,
         .signal_mask = &agent->old_mask,
         .files = (const int[]){pipes[0][0], pipes[1][1], pipes[2][1]},
@@ -219,17 +234,30 @@ static int launch(const struct agent *agent, struct created *created,
     return result;
 }
 
+/* As process.list shows it. Cuts no UTF-8 character in two. */
+static void take_command(struct created *created, const char *command)
+{
+    size_t length = strlen(command);
+
+    if (length >= sizeof(created->command)) {
+        length = sizeof(created->command) - 1;
+        while (length > 0 && ((unsigned char)command[length] & 0xc0) == 0x80)
+            length--;
+    }
+    snprintf(created->command, sizeof(created->command), "%.*s", (int)length, command);
+}
+
 static int create(struct agent *agent, struct agent_recording *recording, json_t *params,
                   struct created *created, struct problem *problem)
 {
-    struct creation creation = {0};
+    struct creation creation = {.program_file = -1};
     int result = read_creation(params, &creation, problem);
 
     created->input = created->output[0] = created->output[1] = -1;
     created->meter = recording->recording.meter;
     snprintf(created->recording, sizeof(created->recording), "%s", recording->name);
     if (result == 0) {
-        snprintf(created->command, sizeof(created->command), "%s", creation.arguments[0]);
+        take_command(created, creation.arguments[0]);
         result = launch(agent, created, &creation, problem);
     }
     creation_done(&creation);
@@ -414,8 +442,8 @@ int created_list(struct agent *agent, json_t *params, json_t **ret_result, struc
     (void)problem;
     for (const struct created *each = agent->created; each != NULL; each = each->next) {
         json_t *one =
-            json_pack("{s:i, s:s, s:s, s:s}", "pid", each->pid, "recording", each->recording,
-                      "command", each->command, "state", states[each->state]);
+            json_pack("{s:i, s:s, s:o, s:s}", "pid", each->pid, "recording", each->recording,
+                      "command", agent_text(each->command), "state", states[each->state]);
         if (each->state == CREATED_ENDED && WIFSIGNALED(each->status))
             json_object_set_new(one, "signal", json_integer(WTERMSIG(each->status)));
         else if (each->state == CREATED_ENDED)

@@ -40,10 +40,11 @@ int agent_make_folder(const char *path, struct problem *problem)
     }
 }
 
-int agent_path(bool cache, const char *below, char ret_path[AGENT_PATH], struct problem *problem)
+int agent_path_name(bool cache, const char *below, char ret_path[AGENT_PATH],
+                    struct problem *problem)
 {
     const char *base = getenv(cache ? "XDG_CACHE_HOME" : "XDG_STATE_HOME"), *home = getenv("HOME");
-    char folder[AGENT_PATH], host[FOLDER_HOST_SIZE];
+    char host[FOLDER_HOST_SIZE];
 
     folder_of_host(host);
     int length = base != NULL && base[0] == '/'
@@ -55,6 +56,16 @@ int agent_path(bool cache, const char *below, char ret_path[AGENT_PATH], struct 
                            "HOME is not set: the agent has no place for its files");
     if (length >= AGENT_PATH)
         return problem_set(problem, -ENAMETOOLONG, "the path of the agent's files is too long");
+    return 0;
+}
+
+int agent_path(bool cache, const char *below, char ret_path[AGENT_PATH], struct problem *problem)
+{
+    char folder[AGENT_PATH];
+    int result = agent_path_name(cache, below, ret_path, problem);
+
+    if (result < 0)
+        return result;
     snprintf(folder, sizeof(folder), "%.*s", (int)(strrchr(ret_path, '/') - ret_path), ret_path);
     return agent_make_folder(folder, problem);
 }

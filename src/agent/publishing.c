@@ -63,7 +63,7 @@ static void give_up(struct agent_recording *recording, const char *text)
 {
     recording->publishing.failed = true;
     agent_notice(recording->agent, "note",
-                 json_pack("{s:s, s:s}", "recording", recording->name, "text", text));
+                 json_pack("{s:s, s:o}", "recording", recording->name, "text", agent_text(text)));
 }
 
 /* Hands over the packet that is held. Returns whether the fabric took it. */

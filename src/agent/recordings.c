@@ -76,11 +76,11 @@ void recordings_say(const char *line, void *context)
     struct agent_recording *recording = context;
 
     if (recording->notes != NULL) {
-        json_array_append_new(recording->notes, json_string(line));
+        json_array_append_new(recording->notes, agent_text(line));
         return;
     }
     agent_notice(recording->agent, "note",
-                 json_pack("{s:s, s:s}", "recording", recording->name, "text", line));
+                 json_pack("{s:s, s:o}", "recording", recording->name, "text", agent_text(line)));
 }
 
 /* ---- opening ---- */
@@ -474,8 +474,8 @@ void recordings_tell_ended(const struct agent_recording *recording, const char *
                            const char *message)
 {
     agent_notice(recording->agent, "recording.ended",
-                 json_pack("{s:s, s:s, s:s}", "recording", recording->name, "reason", reason,
-                           "message", message));
+                 json_pack("{s:s, s:s, s:o}", "recording", recording->name, "reason", reason,
+                           "message", agent_text(message)));
 }
 
 static void tell_idle(struct agent_recording *recording)

@@ -24,6 +24,7 @@
 #include "remote/remote.h"
 #include "show/show.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
@@ -53,17 +54,20 @@ struct filtering {
     struct rules_file rules_file;
     struct rules *old_rules; /* needed to close the filter; or NULL */
     struct feeding *custom;  /* NULL: none */
-    size_t fed;              /* copies that it gets */
+    bool *fed;               /* for each copy: whether it gets that one, or never will */
+    size_t fed_count, fed_capacity;
     int signals;
-    struct json_lines lines; /* --json */
-    char *line;              /* the last of them */
-    char folder[PATH_MAX];   /* "": nothing is stored */
-    bool stopped;            /* by a signal */
-    bool ended;              /* the session */
-    uint64_t packets;        /* in this run */
-    uint64_t progress;       /* when the last one came */
-    uint64_t connected;      /* when the server was last there */
+    struct json_lines lines;     /* --json */
+    char *line;                  /* the last of them */
+    char name[FILTER_NAME_SIZE]; /* of its consumer */
+    char folder[PATH_MAX];       /* "": nothing is stored */
+    bool stopped;                /* by a signal */
+    bool ended;                  /* the session */
+    uint64_t packets;            /* in this run */
+    uint64_t progress;           /* when the last one came */
+    uint64_t connected;          /* when the server was last there */
     uint64_t reported;
+    size_t looked_at;  /* copies whether they are rejected */
     json_int_t marked; /* number of the mark that the controller waits for; 0: none */
     char told[512];    /* the last problem */
 };
@@ -188,6 +192,18 @@ static void tell_problem(struct filtering *filtering, const char *text)
                 text[0] == '\0' ? "" : "; tried again, and until then nothing is acknowledged");
 }
 
+/* The report at the end counts what was refused; that nothing is stored of a machine shows at once. */
+static void tell_rejected(struct filtering *filtering)
+{
+    struct filter_copy copy;
+
+    for (; filtering->looked_at < filter_count(filtering->filter); filtering->looked_at++) {
+        filter_look(filtering->filter, filtering->looked_at, &copy);
+        if (copy.rejected)
+            command_say("%s: a trace cannot be stored: %s", copy.machine, copy.why);
+    }
+}
+
 /* A line, if it is another one than before and the reader has taken that one; or the last one. `left`: packets that the server has
  * still; negative: not known. */
 static void add_line(struct filtering *filtering, bool last, int64_t left)
@@ -278,18 +294,45 @@ static int check_connection(struct filtering *filtering, struct problem *problem
                      filtering->asked->from, AWAY_MOST / SECOND);
 }
 
-/* A custom filter gets the packets of new copies, too. */
-static void feed_copies(struct filtering *filtering)
+/* Whether the trace has a file of control, of whatever number: before, it cannot be read. */
+static bool has_control(const char *path)
+{
+    DIR *folder = opendir(path);
+    const struct dirent *entry;
+    bool found = false;
+
+    while (folder != NULL && !found && (entry = readdir(folder)) != NULL)
+        found = strncmp(entry->d_name, "control", strlen("control")) == 0;
+    if (folder != NULL)
+        closedir(folder);
+    return found;
+}
+
+static bool feed_copy(struct filtering *filtering, size_t index)
 {
     struct filter_copy copy;
     struct problem problem;
 
-    for (; filtering->custom != NULL && filtering->fed < filter_count(filtering->filter);
-         filtering->fed++) {
-        filter_look(filtering->filter, filtering->fed, &copy);
-        if (copy.path != NULL && feeding_add(filtering->custom, copy.path, &problem) < 0)
-            command_say("the filter does not get %s: %s", copy.path, problem.text);
-    }
+    filter_look(filtering->filter, index, &copy);
+    if (copy.path == NULL || !has_control(copy.path))
+        return false; /* not yet: its metadata come first, and rules select later */
+    if (feeding_add(filtering->custom, copy.path, &problem) < 0)
+        command_say("the filter does not get %s: %s", copy.path, problem.text);
+    return true;
+}
+
+/* A custom filter gets the packets of new copies, too. */
+static void feed_copies(struct filtering *filtering)
+{
+    size_t count = filter_count(filtering->filter);
+
+    if (filtering->custom == NULL || array_reserve(&filtering->fed, &filtering->fed_capacity, count,
+                                                   sizeof(*filtering->fed)) < 0)
+        return;
+    while (filtering->fed_count < count)
+        filtering->fed[filtering->fed_count++] = false;
+    for (size_t i = 0; i < count; i++)
+        filtering->fed[i] = filtering->fed[i] || feed_copy(filtering, i);
 }
 
 /* The filter goes on with the rules from before if the new ones are wrong. */
@@ -333,6 +376,7 @@ static int filter_all(struct filtering *filtering, struct problem *problem)
             poll(&(struct pollfd){.fd = filtering->signals, .events = POLLIN}, 1, 500);
         take_messages(filtering);
         take_signals(filtering);
+        tell_rejected(filtering);
         feed_copies(filtering);
         report_interval(filtering);
         report_line(filtering);
@@ -408,7 +452,7 @@ static void note_missing_machines(const struct filtering *filtering)
 static int begin(struct filtering *filtering, struct problem *problem)
 {
     const struct filter_asked *asked = filtering->asked;
-    char name[FILTER_NAME_SIZE], folder[128];
+    char *name = filtering->name, folder[128];
     sigset_t old_mask;
 
     snprintf(folder, sizeof(folder), "./dpm-%s.traces", asked->from);
@@ -424,7 +468,7 @@ static int begin(struct filtering *filtering, struct problem *problem)
     if (result < 0)
         return result;
     if (asked->place.relayed != NULL)
-        snprintf(name, sizeof(name), "%s", asked->place.relayed);
+        snprintf(name, sizeof(filtering->name), "%s", asked->place.relayed);
     else
         filter_name(where, name);
     const struct filter_options options = {
@@ -466,6 +510,18 @@ static int end_custom(struct filtering *filtering, bool early, int status)
     return WIFSIGNALED(result.status) ? 128 + WTERMSIG(result.status) : WEXITSTATUS(result.status);
 }
 
+/* One that the user has stopped. A controller knows of its own filters. */
+static void say_kept(const struct filtering *filtering)
+{
+    const struct filter_asked *asked = filtering->asked;
+
+    if (filtering->stopped && asked->prefix == NULL && asked->place.relayed == NULL)
+        command_say("the server keeps what comes from now on for this filter (%s) until the same "
+                    "command goes on, or the session ends; when it is full, nothing more is "
+                    "recorded",
+                    filtering->name);
+}
+
 /* The other side makes another connection, and starts a filter again. */
 static bool lost_connection(const struct filtering *filtering)
 {
@@ -502,11 +558,14 @@ static int run(const struct filter_asked *asked)
         status = REMOTE_FILTER_AGAIN;
     status = end_custom(&filtering, early, status);
     bool forget = result == 0 && (filtering.ended || !asked->stores);
+    if (result == 0 && !forget)
+        say_kept(&filtering);
     if (filter_close(filtering.filter, forget, &of_end) < 0)
         status = command_error("%s", of_end.text);
     if (json_lines_close(&filtering.lines, LINES_WAIT, &of_end) < 0)
         status = command_error("%s", of_end.text);
     free(filtering.line);
+    free(filtering.fed);
     rules_file_done(&filtering.rules_file);
     rules_free(filtering.old_rules);
     fabric_close(filtering.fabric);

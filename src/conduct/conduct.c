@@ -127,6 +127,26 @@ struct fabric *conduct_fabric(const struct conduct *conduct)
 
 /* ---- going on ---- */
 
+/* A filter that has ended and is to go on later keeps what came since then at the server. When that is full, nothing is recorded any
+ * more. */
+static void say_nearly_full(struct conduct *conduct)
+{
+    char line[300], packets[COUNTED_SIZE];
+    struct fabric_slowest slowest;
+    struct problem ignored;
+
+    if (fabric_slowest(conduct_fabric(conduct), &slowest, &ignored) <= 0 || slowest.left == 0)
+        return;
+    conduct->nearly_full = true;
+    show_counted(slowest.left, "packet", packets);
+    snprintf(line, sizeof(line),
+             "the session's server is nearly full: %.63s has not taken %s; if this filter has "
+             "ended, start it again, or nothing more is stored",
+             slowest.name, packets);
+    conduct->options.event(conduct->options.context,
+                           &(struct conduct_event){.kind = CONDUCT_TROUBLE, .text = line});
+}
+
 /* What all filters have stored need not be kept by the server. */
 static void make_space(struct conduct *conduct)
 {
@@ -138,8 +158,10 @@ static void make_space(struct conduct *conduct)
     if (now - conduct->looked < SPACE_EVERY)
         return;
     conduct->looked = now;
-    if (fabric_usage_answered(fabric, &usage) && usage.packet_bytes > usage.packet_bytes_most / 4)
-        fabric_trim(fabric, &problem);
+    if (fabric_usage_answered(fabric, &usage) && usage.packet_bytes > usage.packet_bytes_most / 4 &&
+        fabric_trim(fabric, &problem) == 0 && !conduct->nearly_full &&
+        usage.packet_bytes / 7 > usage.packet_bytes_most / 8 && usage.packet_bytes_most > 0)
+        say_nearly_full(conduct);
     fabric_usage_ask(fabric);
 }
 

@@ -12,6 +12,7 @@ struct conduct {
     json_t *notes; /* of each machine, the hashes of those that were printed, as keys */
     unsigned interrupts, patience; /* interruptions so far; and those with which waiting ends */
     uint64_t looked;               /* when space was made */
+    bool nearly_full;              /* the server, which was said */
     struct conduct_process **processes;
     size_t process_count, process_capacity;
 };

@@ -124,7 +124,8 @@ static int create(struct conduct *conduct, struct remote_host *host,
 
     if (getcwd(here, sizeof(here)) == NULL)
         snprintf(here, sizeof(here), "/");
-    int result = remote_find_program(&asking, command->words[0], here, hash, directory, problem);
+    int result = remote_find_program(&asking, command->words[0], here, command->user, hash,
+                                     directory, problem);
     if (result < 0)
         return result;
     result = conduct_ask(conduct, host, "process.create",

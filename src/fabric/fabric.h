@@ -248,12 +248,26 @@ int fabric_create_streams(struct fabric *fabric, const struct fabric_limits *lim
 /* Whether there are streams of this session at the server: 1, 0, or a negative errno with a line in `problem`. */
 int fabric_has_streams(struct fabric *fabric, struct problem *problem);
 
+/* The same of the one that keeps notices and output. */
+int fabric_has_said(struct fabric *fabric, struct problem *problem);
+
 /* For the controller: removes the session's streams with all that is in them. Streams that are not there are no error. */
 int fabric_remove_streams(struct fabric *fabric, struct problem *problem);
 
 /* For the controller: makes space in the stream of packets: removes those that every consumer has acknowledged, except the
  * last of each subject, from which an agent that comes back learns where to go on. Returns how many, or a negative errno. */
 int64_t fabric_trim(struct fabric *fabric, struct problem *problem);
+
+/* The consumer of packets that lags furthest behind: what it has not acknowledged is kept by the server. Returns 1; 0: there is no
+ * consumer; or a negative errno with a line in `problem`. */
+struct fabric_slowest {
+    char name[FABRIC_NAME_MOST + 1];
+    uint64_t acknowledged; /* everything up to this number of the stream */
+    uint64_t left;         /* packets that it has not acknowledged */
+};
+
+int fabric_slowest(struct fabric *fabric, struct fabric_slowest *ret_slowest,
+                   struct problem *problem);
 
 /* How many packets of the stream the consumer of this name has not acknowledged, or a negative errno; -ENOENT: there is
  * no such consumer. */

@@ -91,18 +91,28 @@ int fabric_create_streams(struct fabric *fabric, const struct fabric_limits *lim
     return error;
 }
 
+/* As fabric_has_streams, for one of them. */
+static int has_stream(struct fabric *fabric, unsigned stream, struct problem *problem)
+{
+    char subject[FABRIC_SUBJECT_SIZE];
+    json_t *answer = NULL;
+
+    snprintf(subject, sizeof(subject), "$JS.API.STREAM.INFO.%s", fabric->streams[stream]);
+    int error = fabric_ask(fabric, fabric->streams[stream], subject, NULL, &answer, problem);
+    json_decref(error == 0 ? answer : NULL);
+    return error == 0 ? 1 : error == -ENOENT ? 0 : error;
+}
+
 int fabric_has_streams(struct fabric *fabric, struct problem *problem)
 {
-    for (unsigned stream = STREAM_PACKETS; stream <= STREAM_SAID; stream++) {
-        char subject[FABRIC_SUBJECT_SIZE];
-        json_t *answer = NULL;
-        snprintf(subject, sizeof(subject), "$JS.API.STREAM.INFO.%s", fabric->streams[stream]);
-        int error = fabric_ask(fabric, fabric->streams[stream], subject, NULL, &answer, problem);
-        json_decref(error == 0 ? answer : NULL);
-        if (error != -ENOENT)
-            return error == 0 ? 1 : error;
-    }
-    return 0;
+    int result = has_stream(fabric, STREAM_PACKETS, problem);
+
+    return result == 0 ? has_stream(fabric, STREAM_SAID, problem) : result;
+}
+
+int fabric_has_said(struct fabric *fabric, struct problem *problem)
+{
+    return has_stream(fabric, STREAM_SAID, problem);
 }
 
 int fabric_remove_streams(struct fabric *fabric, struct problem *problem)
@@ -172,13 +182,26 @@ int64_t fabric_left(struct fabric *fabric, const char *durable, struct problem *
 
 /* ---- trimming ---- */
 
-/* The number that all consumers have acknowledged everything up to; 0: none. */
-static int acknowledged_by_all(struct fabric *fabric, uint64_t *ret_sequence,
-                               struct problem *problem)
+static void note_slower(const json_t *consumer, struct fabric_slowest *slowest)
+{
+    const char *name = json_string_value(json_object_get(consumer, "name"));
+    uint64_t floor = fabric_count(json_object_get(consumer, "ack_floor"), "stream_seq");
+
+    if (floor >= slowest->acknowledged)
+        return;
+    slowest->acknowledged = floor;
+    slowest->left =
+        fabric_count(consumer, "num_pending") + fabric_count(consumer, "num_ack_pending");
+    snprintf(slowest->name, sizeof(slowest->name), "%s", name == NULL ? "" : name);
+}
+
+int fabric_slowest(struct fabric *fabric, struct fabric_slowest *ret_slowest,
+                   struct problem *problem)
 {
     const char *stream = fabric->streams[STREAM_PACKETS];
     char subject[FABRIC_SUBJECT_SIZE], body[64];
-    uint64_t lowest = UINT64_MAX, seen = 0, total = 1;
+    struct fabric_slowest slowest = {.acknowledged = UINT64_MAX};
+    uint64_t seen = 0, total = 1;
 
     snprintf(subject, sizeof(subject), "$JS.API.CONSUMER.LIST.%s", stream);
     while (seen < total) { /* the server lists so many at a time */
@@ -192,8 +215,7 @@ static int acknowledged_by_all(struct fabric *fabric, uint64_t *ret_sequence,
         const json_t *list = json_object_get(answer, "consumers");
         json_array_foreach(list, i, consumer)
         {
-            uint64_t floor = fabric_count(json_object_get(consumer, "ack_floor"), "stream_seq");
-            lowest = floor < lowest ? floor : lowest;
+            note_slower(consumer, &slowest);
         }
         total = fabric_count(answer, "total");
         seen += json_array_size(list);
@@ -202,8 +224,8 @@ static int acknowledged_by_all(struct fabric *fabric, uint64_t *ret_sequence,
         if (empty)
             break;
     }
-    *ret_sequence = lowest == UINT64_MAX ? 0 : lowest;
-    return 0;
+    *ret_slowest = slowest;
+    return slowest.acknowledged != UINT64_MAX;
 }
 
 /* The number of the last message of a subject. */
@@ -246,12 +268,14 @@ int64_t fabric_trim(struct fabric *fabric, struct problem *problem)
     char body[FABRIC_SUBJECT_SIZE];
     json_t *info, *count;
     const char *subject;
-    uint64_t floor, last;
+    struct fabric_slowest slowest;
+    uint64_t last;
     int64_t trimmed = 0;
-    int64_t error = acknowledged_by_all(fabric, &floor, problem);
+    int64_t error = fabric_slowest(fabric, &slowest, problem);
 
-    if (error != 0 || floor == 0)
-        return error;
+    if (error <= 0 || slowest.acknowledged == 0)
+        return error < 0 ? error : 0;
+    uint64_t floor = slowest.acknowledged;
     snprintf(body, sizeof(body), "{\"subjects_filter\":\"dpm.%s.*.packets.>\"}", fabric->session);
     error = stream_info(fabric, STREAM_PACKETS, body, &info, problem);
     if (error != 0)

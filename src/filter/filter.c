@@ -16,6 +16,8 @@
 #include <unistd.h>
 
 #define AGAIN_MS 5000 /* after which the server sends again what was not acknowledged */
+#define SENT_BACK_MOST                                                                             \
+    256u /* packets of a machine without metadata: each comes again after a while */
 
 struct received {
     struct fabric_consumer *consumer;
@@ -24,6 +26,12 @@ struct received {
 
 struct expected {
     char machine[FABRIC_NAME_MOST + 1], recording[FABRIC_NAME_MOST + 1];
+};
+
+/* Packets that came before the metadata of their trace. */
+struct sent_back {
+    char machine[FABRIC_NAME_MOST + 1];
+    unsigned count; /* since a trace of the machine began */
 };
 
 struct filter {
@@ -35,6 +43,8 @@ struct filter {
     struct received waiting; /* could not be stored, and is tried again; machine NULL: none */
     struct expected *expected;
     size_t expected_count, expected_capacity;
+    struct sent_back *sent_back;
+    size_t sent_back_count, sent_back_capacity;
 };
 
 void filter_name(const char *folder, char ret_name[FILTER_NAME_SIZE])
@@ -168,6 +178,10 @@ static int store(struct filter *filter, struct copy *copy, const struct fabric_p
 {
     int result = 1;
 
+    if (copy->rejected) {
+        copy->refused++;
+        return 0;
+    }
     if (filter->copies.folder != NULL && packet->part == FABRIC_METADATA)
         result = trace_copy_metadata(copy->trace, packet->bytes, packet->size, problem);
     else if (filter->copies.folder != NULL)
@@ -193,25 +207,88 @@ static void give_back(struct received *received, bool stored)
     received->packet.machine = NULL;
 }
 
-/* Packets of different parts may come in any order: one that comes before the metadata of its trace comes again.
- * Metadata that are none, of a machine that sends anything, do not. */
+/* NULL: out of memory. */
+static struct sent_back *sent_back_of(struct filter *filter, const char *machine)
+{
+    for (size_t i = 0; i < filter->sent_back_count; i++)
+        if (strcmp(filter->sent_back[i].machine, machine) == 0)
+            return &filter->sent_back[i];
+    if (array_reserve(&filter->sent_back, &filter->sent_back_capacity, filter->sent_back_count + 1,
+                      sizeof(*filter->sent_back)) < 0)
+        return NULL;
+    struct sent_back *new = &filter->sent_back[filter->sent_back_count++];
+    *new = (struct sent_back){.count = 0};
+    snprintf(new->machine, sizeof(new->machine), "%s", machine);
+    return new;
+}
+
+/* The server sends no more than so many packets that were not acknowledged, of all machines: one whose metadata never come must not
+ * take the place of the others. */
+static bool may_come_again(struct filter *filter, const char *machine)
+{
+    struct sent_back *sent_back = sent_back_of(filter, machine);
+
+    if (sent_back != NULL && sent_back->count >= SENT_BACK_MOST)
+        return false;
+    if (sent_back != NULL)
+        sent_back->count++;
+    return true;
+}
+
+static void note_begun(struct filter *filter, const char *machine)
+{
+    struct sent_back *sent_back = sent_back_of(filter, machine);
+
+    if (sent_back != NULL)
+        sent_back->count = 0;
+}
+
+/* Whether this trace is the reason, or how many there are, and the others can go on: a machine that sends anything must not end the
+ * filter. Metadata that are none, or those of another version of dpm, do not get better when they come again. */
+static bool rejects(int error)
+{
+    return error == -EBADMSG || error == -EFBIG || error == -EEXIST || error == -EMFILE;
+}
+
+/* Finds the copy for a packet, or begins it with its metadata; one that cannot be begun is rejected. Returns 1; 0: the packet is to
+ * come again; or a negative errno. */
+static int find_copy(struct filter *filter, const struct fabric_packet *packet,
+                     struct copy **ret_copy, struct problem *problem)
+{
+    int result;
+
+    *ret_copy = filter_copies_find(&filter->copies, packet);
+    if (*ret_copy != NULL)
+        return 1;
+    if (packet->part == FABRIC_METADATA)
+        result = filter_copies_create(&filter->copies, packet, ret_copy, problem);
+    else if (may_come_again(filter, packet->machine))
+        return 0;
+    else
+        result = problem_set(problem, -EBADMSG, "the metadata of the trace have not come");
+    if (result == 0)
+        note_begun(filter, packet->machine);
+    if (!rejects(result))
+        return result < 0 ? result : 1;
+    *ret_copy = filter_copies_reject(&filter->copies, packet, problem->text);
+    return *ret_copy == NULL ? problem_set(problem, -ENOMEM, "out of memory") : 1;
+}
+
+/* Packets of different parts may come in any order: one that comes before the metadata of its trace comes again. */
 static int take(struct filter *filter, struct received *received, struct problem *problem)
 {
-    struct copy *copy = filter_copies_find(&filter->copies, &received->packet);
-    bool is_metadata = received->packet.part == FABRIC_METADATA, begins = copy == NULL;
-    int result = 0;
+    struct copy *copy;
 
     if (!filter_copies_wants(&filter->copies, received->packet.recording)) {
         give_back(received, true);
         return 0;
     }
-    if (begins && is_metadata)
-        result = filter_copies_create(&filter->copies, &received->packet, &copy, problem);
-    if (begins && (!is_metadata || result == -EBADMSG)) {
-        give_back(received, is_metadata);
+    int result = find_copy(filter, &received->packet, &copy, problem);
+    if (result == 0) {
+        give_back(received, false);
         return 0;
     }
-    if (result >= 0)
+    if (result > 0)
         result = store(filter, copy, &received->packet, problem);
     if (result < 0) {
         filter->waiting = *received;
@@ -292,7 +369,8 @@ static bool is_selected(const struct filter *filter, const struct copy *copy)
 {
     const struct selection *selection = filter_selected_find(&filter->selected, copy);
 
-    return filter->selected.rules == NULL || (selection != NULL && selection->ended);
+    return filter->selected.rules == NULL || copy->rejected ||
+           (selection != NULL && selection->ended);
 }
 
 static bool has_all(const struct filter *filter, const struct copy *copy)
@@ -310,7 +388,7 @@ static const char *name_of(const struct filter *filter, const char *recording)
 /* A copy that keeps only the newest records loses nothing when older ones go. */
 static bool is_whole(const struct filter *filter, const struct copy *copy)
 {
-    return !copy->full && (copy->refused == 0 || filter->copies.limits.newest);
+    return !copy->full && !copy->rejected && (copy->refused == 0 || filter->copies.limits.newest);
 }
 
 static bool is_stored(const struct filter *filter, const struct expected *expected, bool whole)
@@ -391,6 +469,7 @@ void filter_look(const struct filter *filter, size_t index, struct filter_copy *
         .packets = copy->packets,
         .bytes = copy->bytes,
         .full = copy->full,
+        .rejected = copy->rejected,
         .doubles = counts.doubles,
         .missing = counts.missing,
         .until = counts.until,
@@ -398,6 +477,8 @@ void filter_look(const struct filter *filter, size_t index, struct filter_copy *
         .why = copy->why,
     };
     const struct selection *selection = filter_selected_find(&filter->selected, copy);
+    if (filter->selected.rules != NULL && selection == NULL)
+        ret_copy->path = NULL; /* nothing is selected of it yet */
     if (selection != NULL) {
         ret_copy->path = selection->path;
         ret_copy->ended = selection->ended;
@@ -434,6 +515,7 @@ int filter_close(struct filter *filter, bool forget, struct problem *problem)
         folder_remove(filter->packets);
     free(filter->consumers);
     free(filter->expected);
+    free(filter->sent_back);
     free(filter);
     return result;
 }

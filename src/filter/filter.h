@@ -100,6 +100,7 @@ struct filter_copy {
     const char *path;        /* of the copy, or of what the rules select of it; NULL: not stored */
     bool ended;              /* with its END */
     bool full;               /* it has its largest size: what comes is not stored any more */
+    bool rejected;           /* nothing of the trace can be stored: `why` */
     uint64_t packets, bytes; /* in this run */
     uint64_t doubles;        /* packets that were stored already */
     uint64_t missing;        /* packets that never came */

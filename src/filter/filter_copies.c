@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #define SAME_NAME_MOST 1000
+#define REJECTED_MOST  100        /* of a machine: it may send anything */
 #define METADATA_MOST  (1u << 20) /* bytes: trace.h allows no more */
 
 /* ---- names ---- */
@@ -241,7 +242,7 @@ struct copy *filter_copies_find(const struct filter_copies *copies,
 static bool is_open(const struct filter_copies *copies, const char *path)
 {
     for (size_t i = 0; i < copies->count; i++)
-        if (strcmp(copies->list[i]->path, path) == 0)
+        if (copies->list[i]->path != NULL && strcmp(copies->list[i]->path, path) == 0)
             return true;
     return false;
 }
@@ -265,20 +266,32 @@ static int create_trace(const struct filter_copies *copies, struct copy *copy,
         if (!is_open(copies, copy->path))
             result = open_trace(copies, copy, metadata->bytes, metadata->size, problem);
     }
-    return result;
+    return result == -EEXIST
+               ? problem_set(problem, result, "%s: there are %d traces of this name already",
+                             copies->folder, SAME_NAME_MOST - 1)
+               : result;
+}
+
+static struct copy *copy_of(struct filter_copies *copies, const struct fabric_packet *packet)
+{
+    struct copy *copy = new_copy(copies, packet->machine);
+
+    if (copy == NULL)
+        return NULL;
+    snprintf(copy->machine, sizeof(copy->machine), "%s", packet->machine);
+    snprintf(copy->recording, sizeof(copy->recording), "%s", packet->recording);
+    memcpy(copy->uuid, packet->place.uuid, sizeof(copy->uuid));
+    return copy;
 }
 
 int filter_copies_create(struct filter_copies *copies, const struct fabric_packet *metadata,
                          struct copy **ret_copy, struct problem *problem)
 {
-    struct copy *copy = new_copy(copies, metadata->machine);
+    struct copy *copy = copy_of(copies, metadata);
     int result = 0;
 
     if (copy == NULL)
         return problem_set(problem, -ENOMEM, "out of memory");
-    snprintf(copy->machine, sizeof(copy->machine), "%s", metadata->machine);
-    snprintf(copy->recording, sizeof(copy->recording), "%s", metadata->recording);
-    memcpy(copy->uuid, metadata->place.uuid, sizeof(copy->uuid));
     if (copies->folder != NULL)
         result = create_trace(copies, copy, metadata, problem);
     if (result < 0) {
@@ -288,6 +301,32 @@ int filter_copies_create(struct filter_copies *copies, const struct fabric_packe
     copies->list[copies->count++] = copy;
     *ret_copy = copy;
     return 0;
+}
+
+struct copy *filter_copies_reject(struct filter_copies *copies, const struct fabric_packet *packet,
+                                  const char *why)
+{
+    struct copy *last = NULL;
+    unsigned count = 0;
+
+    for (size_t i = 0; i < copies->count; i++) {
+        struct copy *each = copies->list[i];
+        if (!each->rejected || strcmp(each->machine, packet->machine) != 0)
+            continue;
+        last = each;
+        count++;
+    }
+    if (count >= REJECTED_MOST)
+        return last;
+    struct copy *copy = copy_of(copies, packet);
+    if (copy == NULL)
+        return NULL;
+    free(copy->path);
+    copy->path = NULL;
+    copy->rejected = true;
+    snprintf(copy->why, sizeof(copy->why), "%.299s", why);
+    copies->list[copies->count++] = copy;
+    return copy;
 }
 
 int filter_copies_close(struct filter_copies *copies, struct problem *problem)

@@ -17,6 +17,7 @@ struct copy {
     char *path;               /* NULL: not stored */
     struct trace_copy *trace; /* NULL: not stored, or cannot be */
     bool full;                /* it has its largest size */
+    bool rejected;            /* nothing of it can be stored: `why`; its packets are refused */
     bool resumed;             /* of an earlier run */
     uint64_t packets, bytes, refused;
     uint64_t newest; /* time of the latest record that has been stored in this run */
@@ -41,9 +42,15 @@ bool filter_copies_wants(const struct filter_copies *copies, const char *recordi
 struct copy *filter_copies_find(const struct filter_copies *copies,
                                 const struct fabric_packet *packet);
 
-/* Creates the copy that begins with these metadata. */
+/* Creates the copy that begins with these metadata. Errors, with a line in `problem`: those of trace_copy_open; -EEXIST: too many
+ * traces have this name. */
 int filter_copies_create(struct filter_copies *copies, const struct fabric_packet *metadata,
                          struct copy **ret_copy, struct problem *problem);
+
+/* Remembers a trace that cannot be stored, and why. A machine has few of these: the rest of its traces count with the last one.
+ * Returns NULL without memory. */
+struct copy *filter_copies_reject(struct filter_copies *copies, const struct fabric_packet *packet,
+                                  const char *why);
 
 /* Returns the first error. */
 int filter_copies_close(struct filter_copies *copies, struct problem *problem);

@@ -17,7 +17,8 @@ static bool has_packets(const struct copy *copy)
 {
     char name[PATH_MAX];
 
-    return snprintf(name, sizeof(name), "%s/control", copy->path) < PATH_MAX &&
+    return copy->path != NULL &&
+           snprintf(name, sizeof(name), "%s/control", copy->path) < PATH_MAX &&
            access(name, R_OK) == 0;
 }
 
@@ -37,7 +38,7 @@ static int make_way(const struct selection *selection, struct problem *problem)
 static int begin(const struct filter_selected *selected, struct selection *selection,
                  struct problem *problem)
 {
-    const char *path = selection->copy->path;
+    const char *path = selection->copy->path; /* NULL: rejected */
     struct source *source;
 
     if (!has_packets(selection->copy))

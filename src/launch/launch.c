@@ -70,6 +70,21 @@ static void enter_directory(const struct launch_options *options, struct complai
     *complaint = (struct complaint){.error = errno, .about = ABOUT_DIRECTORY};
 }
 
+/* Returns the error. */
+static int execute(const struct launch_options *options)
+{
+    if (options->program == NULL) {
+        execvp(options->arguments[0], options->arguments);
+        return errno;
+    }
+    syscall(SYS_execveat, *options->program, "", options->arguments, environ, AT_EMPTY_PATH);
+    if (errno == ENOENT) { /* a script, which its interpreter opens */
+        fcntl(*options->program, F_SETFD, 0);
+        syscall(SYS_execveat, *options->program, "", options->arguments, environ, AT_EMPTY_PATH);
+    }
+    return errno;
+}
+
 /* Runs in the child; never returns. */
 static void run_child(const struct launch_options *options, const struct passwd *user, int gate,
                       int error)
@@ -96,8 +111,7 @@ static void run_child(const struct launch_options *options, const struct passwd 
         complaint.error = -options->prepare(options->context);
     if (complaint.error == 0) {
         complaint.about = ABOUT_EXEC;
-        execvp(options->arguments[0], options->arguments);
-        complaint.error = errno;
+        complaint.error = execute(options);
     }
     if (write(error, &complaint, sizeof(complaint)) < 0)
         _exit(127);

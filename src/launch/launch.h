@@ -33,6 +33,7 @@ void launch_ignore_stops(void);
 
 struct launch_options {
     char *const *arguments;      /* NULL-terminated; the first is looked up in PATH */
+    const int *program;          /* an open file to run in place of that; or NULL */
     const char *user;            /* run as this user (requires root); NULL: the current one */
     const sigset_t *signal_mask; /* of the program; NULL: ours */
     const int *files;            /* [3]: standard input, output and error; NULL: ours */

@@ -23,8 +23,8 @@ struct relay_hello {
     char user[128];
     char password[256];
     /* what follows may be left out */
-    char id[FABRIC_NAME_MOST +
-            1];     /* fabric_server_id: its agent is no other session's of this name */
+    char
+        id[FABRIC_NAME_MOST + 1]; /* of the session: its agent is no other session's of this name */
     unsigned alone; /* seconds that the agent goes on without a connection; 0: its default */
     char tls_name[FABRIC_HOST_SIZE]; /* "": without encryption of its own */
     char credentials

@@ -200,11 +200,11 @@ struct remote_asking {
 #define REMOTE_HASH_SIZE 33
 
 /* Asks where a program is on a host, and copies it there if it is missing and is a file here. Writes its hash if the
- * copy is to run; else "". `ret_directory`: where it is to run: `directory` if it is there, too, else the user's home.
- * Returns 0, or a negative errno with a line in `problem`; -ENOENT: it is neither there nor here. */
+ * copy is to run; else "". `ret_directory`: where it is to run: `directory` if it is there, too, else the home of `user`
+ * (NULL: the agent's). Returns 0, or a negative errno with a line in `problem`; -ENOENT: it is neither there nor here. */
 int remote_find_program(const struct remote_asking *asking, const char *name, const char *directory,
-                        char ret_hash[REMOTE_HASH_SIZE], char ret_directory[PATH_MAX],
-                        struct problem *problem);
+                        const char *user, char ret_hash[REMOTE_HASH_SIZE],
+                        char ret_directory[PATH_MAX], struct problem *problem);
 
 /* ---- a filter on another machine ---- */
 

@@ -202,6 +202,8 @@ static void take_hello(void *context, struct remote_host *host, const struct rem
     bool was_ready = host->was_ready;
     take_identity(host, reply->result);
     host->was_ready = true;
+    if (was_ready)
+        remote_calls_again(remote, host);
     snprintf(again, sizeof(again), "%.250s: connected again", host->name);
     change(remote, host, REMOTE_READY, was_ready ? again : NULL);
 }

@@ -131,11 +131,14 @@ static int copy_program(const struct remote_asking *asking, const char *name,
 }
 
 int remote_find_program(const struct remote_asking *asking, const char *name, const char *directory,
-                        char ret_hash[REMOTE_HASH_SIZE], char ret_directory[PATH_MAX],
-                        struct problem *problem)
+                        const char *user, char ret_hash[REMOTE_HASH_SIZE],
+                        char ret_directory[PATH_MAX], struct problem *problem)
 {
     json_t *params = json_pack("{s:s, s:s}", "program", name, "directory", directory),
            *found = NULL;
+
+    if (user != NULL)
+        json_object_set_new(params, "user", json_string(user));
     int result = asking->ask(asking->context, "program.find", params, &found, problem);
 
     ret_hash[0] = '\0';

@@ -9,6 +9,8 @@
 #include <string.h>
 
 #define AGAIN_AFTER 100000000ULL /* ns */
+#define LAST_WORDS                                                                                 \
+    2000000000ULL /* ns: for an answer that was on its way when the connection was given up */
 
 void remote_call(struct remote *remote, struct remote_host *host, const char *method,
                  json_t *params, int timeout_ms, remote_answer answer, void *context)
@@ -94,13 +96,44 @@ void remote_calls_step(struct remote *remote)
         if (i >= remote->calls.count)
             continue; /* others ended, too */
         struct remote_call *call = &remote->calls.list[i];
-        if (now >= call->deadline)
+        bool out = call->host->state == REMOTE_OUT;
+        if (out && call->deadline > now + LAST_WORDS)
+            call->deadline = now + LAST_WORDS;
+        if (now >= call->deadline && !out)
             finish(remote, i, -ETIMEDOUT, 0, NULL, "its agent does not answer");
-        else if (call->number == 0 && call->host->state == REMOTE_OUT)
+        else if (out && (call->number == 0 || now >= call->deadline))
             finish(remote, i, -ENOTCONN, 0, NULL, "it cannot be reached any more");
         else if (call->number == 0 && now >= call->due &&
                  (call->host->state == REMOTE_READY || call->host->state == REMOTE_LINKED))
             send(remote, call, now);
+    }
+}
+
+/* Those that do no harm if the agent has heard them already, and only its answer was lost. */
+static bool may_be_repeated(const struct remote_call *call)
+{
+    static const char *const methods[] = {
+        "recording.end", "recording.state", "recording.rules", "recording.flush",
+        "process.list",  "program.has",     "agent.end",
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(methods); i++)
+        if (strcmp(methods[i], call->method) == 0)
+            return true;
+    return strcmp(call->method, "process.input") == 0 &&
+           json_object_get(call->params, "at") != NULL;
+}
+
+void remote_calls_again(struct remote *remote, const struct remote_host *host)
+{
+    uint64_t now = clock_now(CLOCK_MONOTONIC);
+
+    for (size_t i = 0; i < remote->calls.count; i++) {
+        struct remote_call *call = &remote->calls.list[i];
+        if (call->host != host || !may_be_repeated(call))
+            continue;
+        call->number = 0;
+        call->due = now;
     }
 }
 

@@ -26,6 +26,10 @@ void remote_calls_take(struct remote *remote, const struct fabric_message *messa
 /* Sends those that are due, and ends those that have waited too long. */
 void remote_calls_step(struct remote *remote);
 
+/* The host is connected again: what it was asked, or has answered, when the connection broke may be lost. Asks again what may be
+ * asked twice. */
+void remote_calls_again(struct remote *remote, const struct remote_host *host);
+
 /* An error of the connection, in the server's words: ends those whose requests it does not permit. */
 void remote_calls_refused(struct remote *remote, const char *text);
 

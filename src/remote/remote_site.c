@@ -3,9 +3,11 @@
 #include "remote/remote_site.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 #define CONNECT_MS 10000
 
@@ -37,10 +39,21 @@ static void set_path(json_t *words, const char *key, const char *path)
         json_object_set_new(words, key, json_string(realpath(path, whole) == NULL ? path : whole));
 }
 
+/* As a server of the session's own has one: without it, an agent of an earlier session of this name would be taken for ours. */
+static json_t *new_id(void)
+{
+    uint32_t random;
+
+    return getrandom(&random, sizeof(random), 0) == (ssize_t)sizeof(random)
+               ? json_sprintf("%08" PRIx32, random)
+               : NULL;
+}
+
 json_t *remote_site_describe(const struct remote_options *options)
 {
     json_t *words = json_pack("{s:s}", "url", options->url);
 
+    json_object_set_new(words, "id", new_id());
     set_path(words, "credentials", options->credentials);
     set_path(words, "agent_credentials", options->agent_credentials);
     set_path(words, "authorities", options->authorities);
@@ -129,7 +142,9 @@ int remote_site_open(const struct remote_site *site, const char *session, const 
 void remote_site_hello(const struct remote_site *site, struct relay_hello *hello)
 {
     const struct fabric_secrets *secrets = &site->of_agents;
+    const char *id = word_of(site, "id"); /* NULL: another version of dpm has begun the session */
 
+    snprintf(hello->id, sizeof(hello->id), "%s", id == NULL ? "" : id);
     memcpy(hello->user, secrets->user, sizeof(hello->user));
     memcpy(hello->password, secrets->password, sizeof(hello->password));
     memcpy(hello->credentials, secrets->file, sizeof(hello->credentials));

@@ -13,7 +13,7 @@
 
 struct remote_site {
     json_t *
-        words; /* "url", "credentials", "agent_credentials", "authorities", as of remote_options, with whole paths */
+        words; /* "url", "credentials", "agent_credentials", "authorities", as of remote_options, with whole paths; "id" */
     const char *url, *credentials; /* of these */
     struct fabric_secrets of_agents;
     char authorities[FABRIC_AUTHORITIES_SIZE]; /* "": none of its own */

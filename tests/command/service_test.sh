@@ -29,12 +29,12 @@ refuses "wrong.json:1: " '{ "max_size" }'
 refuses "go together" '{ "fabric": "nats://a" }'
 refuses "intervall" '{ "intervall": "1s" }'
 
-mkdir -m 700 records records/machine-0000000001-1 records/machine-0000000002-1
+mkdir -m 700 records records/machine-0000000001-1 records/machine-4000000000-1
 "$dpm" agent --service --config config.json > service.out 2>&1 &
 service=$!
 check "it begins without the server" wait_for 60 grep -q '^dpm: measuring [0-9]* processes of this machine into ' service.out
-check_equal "traces of earlier runs are removed, but for the newest" "machine-0000000002-1" \
-    "$(cd records && ls -d machine-000*)"
+check_equal "traces of earlier runs are removed, but for the newest; this one is newer, although the clock is behind" \
+    "machine-4000000000 machine-4000000001" "$(cd records && printf '%s\n' machine-* | sed 's/-[0-9]*$//' | xargs)"
 # More bytes than others of this machine send in a second: a summary that is too long for a message has the first 100 rows.
 cat > talk.py << 'END'
 import socket
@@ -71,6 +71,17 @@ filter=$!
 machine=$(hostname | tr 'A-Z' 'a-z' | tr -c 'a-z0-9\n' '-')
 check "summaries come to a filter, those of before, too" wait_for 60 summary_has "central/$machine.summaries.jsonl"
 kill $filter
+kill $server
+wait $server
+rm -rf store
+nats-server -c nats.conf > nats.out 2>&1 &
+server=$!
+# shellcheck disable=SC2317 # called by wait_for
+comes_again() {
+    timeout 5 "$dpm" filter --from machines --fabric "nats://127.0.0.1:$port" --credentials secret -o again > again.out 2>&1
+    test -s "again/$machine.summaries.jsonl"
+}
+check "streams that the server has lost are made again" wait_for 60 comes_again
 kill $service
 wait $service
 check_equal "a signal ends the service in order" 0 $?

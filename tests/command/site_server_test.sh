@@ -91,6 +91,8 @@ ended() {
     find store -name '*.blk'
 }
 killed two
+check_equal "its agent serves no other session of the same name" "two.$(jq -r .id "$sessions/two/site.json")" \
+    "$(cd "$scratch"/state/a/dpm/*/agents && echo two*)"
 (cd / && timeout 60 "$dpm" job --session two --attach jobs main) > job.out 2> job.err
 check "dpm job goes on, without being told of the server" grep -q 'running *sh *a *all' job.out
 timeout 100 "$dpm" filter --from two --store none --json > filter.json 2> filter.err &

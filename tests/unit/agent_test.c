@@ -8,6 +8,7 @@
  */
 #include "agent/agent.h"
 #include "base/base64.h"
+#include "base/folder.h"
 #include "fabric/fabric.h"
 #include "launch/launch.h"
 #include "relay/relay.h"
@@ -17,6 +18,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pwd.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -180,6 +182,25 @@ static void leave_spool(const char *session, unsigned days)
     }
 }
 
+static void path_of_program(const char *name, char ret_path[400])
+{
+    char host[FOLDER_HOST_SIZE];
+
+    folder_of_host(host);
+    snprintf(ret_path, 400, "%s/dpm/%s/programs/%s", world.folder, host, name);
+}
+
+/* One that was copied in an earlier session, so long ago. */
+static void leave_program(const char *name, int days)
+{
+    char path[400], command[900];
+
+    path_of_program(name, path);
+    snprintf(command, sizeof(command), "mkdir -p \"$(dirname '%s')\" && : > '%s'", path, path);
+    assert_int_equal(system(command), 0);
+    set_age(path, days);
+}
+
 static bool is_there(const char *session)
 {
     char path[160];
@@ -208,6 +229,8 @@ static int begin(void **state)
     setenv("XDG_CACHE_HOME", world.folder, 1);
     leave_spool("old", 8);
     leave_spool("young", 6);
+    leave_program("old", 8);
+    leave_program("young", 6);
     const struct fabric_server_options options = {.session = "s1", .idle_seconds = 60};
     if (fabric_server_start(world.server_folder, &options, &world.server, &problem) < 0 ||
         fabric_server_add_machine(world.server, "web1", &problem) < 0 ||
@@ -396,6 +419,37 @@ static void test_process(void **state)
         json_integer_value(json_object_get(json_object_get(ended, "trace"), "records"));
     assert_true(records > 10);
     json_decref(ended);
+}
+
+/* A name that is cut for process.list is still a text of JSON. */
+static void test_long_command(void **state)
+{
+    char word[401];
+    size_t index;
+    json_t *one;
+    bool found = false;
+
+    (void)state;
+    if (!is_installed())
+        skip();
+    for (size_t i = 0; i < 400; i += 2)
+        memcpy(word + i, "\xc3\xa4", 3);
+    json_decref(ask("recording.open", json_pack("{s:s}", "recording", "long"), NULL));
+    json_t *created = ask("process.create",
+                          json_pack("{s:s, s:[s]}", "recording", "long", "command", word), NULL);
+    json_int_t pid = json_integer_value(json_object_get(created, "pid"));
+    json_decref(created);
+    json_t *list = ask("process.list", NULL, NULL);
+    json_array_foreach(json_object_get(list, "processes"), index, one)
+    {
+        if (json_integer_value(json_object_get(one, "pid")) != pid)
+            continue;
+        found = true;
+        assert_int_equal(json_string_length(json_object_get(one, "command")), 254);
+    }
+    assert_true(found);
+    json_decref(list);
+    json_decref(ask("recording.end", json_pack("{s:s}", "recording", "long"), NULL));
 }
 
 /* Reads the packets that have come: the copy has as many records as the agent has counted. */
@@ -592,14 +646,20 @@ static void test_much_output(void **state)
     json_decref(ask("recording.end", json_pack("{s:s}", "recording", "r4"), NULL));
 }
 
-/* What the agent of another session has left stays for a week. */
+/* What the agent of another session has left stays for a week; so does a program that it has copied. */
 static void test_old_spools(void **state)
 {
+    char path[400];
+
     (void)state;
     if (!is_installed())
         skip();
     assert_false(is_there("old"));
     assert_true(is_there("young"));
+    path_of_program("old", path);
+    assert_int_equal(access(path, F_OK), -1);
+    path_of_program("young", path);
+    assert_int_equal(access(path, F_OK), 0);
 }
 
 static json_t *put(const char *hash, size_t offset, size_t size, const char *bytes, size_t count,
@@ -614,12 +674,29 @@ static json_t *put(const char *hash, size_t offset, size_t size, const char *byt
                ret_code);
 }
 
+static void runs_copied(const char *hash, const char *user)
+{
+    struct heard heard = {0};
+    json_t *params = json_pack("{s:s, s:[s, s], s:s}", "recording", "r3", "command", "name", "well",
+                               "program", hash);
+
+    if (user != NULL)
+        json_object_set_new(params, "user", json_string(user));
+    json_t *created = ask("process.create", params, NULL);
+    pid_t pid = (pid_t)json_integer_value(json_object_get(created, "pid"));
+    json_decref(created);
+    json_decref(ask("process.start", json_pack("{s:i}", "pid", pid), NULL));
+    hear(&heard, pid);
+    assert_string_equal(heard.output, "copied well\n");
+    assert_int_equal(json_integer_value(json_object_get(heard.ended, "status")), 0);
+    json_decref(heard.ended);
+}
+
 /* A program is copied in pieces, checked, and run: it is there once for all. */
 static void test_program_runs(void **state)
 {
     static const char script[] = "#!/bin/sh\necho copied $1\n";
     const size_t size = sizeof(script) - 1, half = size / 2;
-    struct heard heard = {0};
     char hash[33];
     int code = 0;
 
@@ -642,17 +719,9 @@ static void test_program_runs(void **state)
     json_decref(state_of);
 
     json_decref(ask("recording.open", json_pack("{s:s}", "recording", "r3"), NULL));
-    json_t *created = ask("process.create",
-                          json_pack("{s:s, s:[s, s], s:s}", "recording", "r3", "command", "name",
-                                    "well", "program", hash),
-                          NULL);
-    pid_t pid = (pid_t)json_integer_value(json_object_get(created, "pid"));
-    json_decref(created);
-    json_decref(ask("process.start", json_pack("{s:i}", "pid", pid), NULL));
-    hear(&heard, pid);
-    assert_string_equal(heard.output, "copied well\n");
-    assert_int_equal(json_integer_value(json_object_get(heard.ended, "status")), 0);
-    json_decref(heard.ended);
+    runs_copied(hash, NULL);
+    if (geteuid() == 0 && getpwnam("nobody") != NULL)
+        runs_copied(hash, "nobody"); /* who cannot go to the folder of copies */
     json_decref(ask("recording.end", json_pack("{s:s}", "recording", "r3"), NULL));
 }
 
@@ -747,7 +816,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_idle_and_busy),  cmocka_unit_test(test_input_again),
         cmocka_unit_test(test_much_output),    cmocka_unit_test(test_old_spools),
         cmocka_unit_test(test_program_runs),   cmocka_unit_test(test_program_refused),
-        cmocka_unit_test(test_abandoned),      cmocka_unit_test(test_other_session),
+        cmocka_unit_test(test_long_command),   cmocka_unit_test(test_abandoned),
+        cmocka_unit_test(test_other_session),
     };
 
     if (argc > 1) {

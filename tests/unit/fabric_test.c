@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* fabric_test.c: control messages, notices, output and packets, through a real server. */
+#include "fabric/fabric_internal.h"
 #include "fabric_world.h"
 #include "seeded.h"
 
@@ -509,6 +510,25 @@ static void test_server_killed(void **context)
 }
 
 /* A full stream is reported; when there is space again, everything comes, in order. */
+/* A server may lose one of the streams. */
+static void test_has_streams(void **context)
+{
+    char subject[FABRIC_SUBJECT_SIZE];
+    json_t *answer = NULL;
+
+    need_server(context);
+    assert_int_equal(1, fabric_has_streams(world.controller, &problem));
+    assert_int_equal(1, fabric_has_said(world.controller, &problem));
+    snprintf(subject, sizeof(subject), "$JS.API.STREAM.DELETE.%s",
+             world.controller->streams[STREAM_SAID]);
+    must(fabric_ask(world.controller, "said", subject, NULL, &answer, &problem));
+    json_decref(answer);
+    assert_int_equal(1, fabric_has_streams(world.controller, &problem));
+    assert_int_equal(0, fabric_has_said(world.controller, &problem));
+    must(fabric_create_streams(world.controller, NULL, &problem));
+    assert_int_equal(1, fabric_has_said(world.controller, &problem));
+}
+
 /* What is kept: the latest value of each name, and nothing of one that was removed; removing the streams removes all. */
 static void test_kept(void **context)
 {
@@ -541,6 +561,7 @@ static void test_full(void **context)
     struct fabric_publisher *publisher;
     struct fabric_publisher_state look;
     struct fabric_consumer *consumer;
+    struct fabric_slowest slowest;
     struct fabric_usage usage;
     uint8_t bytes[65536];
     uint64_t published = 0;
@@ -569,8 +590,12 @@ static void test_full(void **context)
     assert_in_range(usage.packet_bytes, 1u << 19, 1u << 20);
 
     /* Consumers make space, and the controller trims. */
+    assert_int_equal(0, fabric_slowest(world.controller, &slowest, &problem));
     must(fabric_consumer_new(world.controller, NULL, "filter1", 0, &consumer, &problem));
     consume(consumer, 0, 1);
+    assert_int_equal(1, fabric_slowest(world.controller, &slowest, &problem));
+    assert_string_equal("filter1", slowest.name);
+    assert_in_range(slowest.left, 1, published);
     int64_t trimmed = 0;
     for (uint64_t number = 1; number < published; number++) {
         struct fabric_packet packet;
@@ -607,6 +632,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_server_killed, begin_pair, end_world),
         cmocka_unit_test_setup_teardown(test_full, begin_pair, end_world),
         cmocka_unit_test_setup_teardown(test_kept, begin_pair, end_world),
+        cmocka_unit_test_setup_teardown(test_has_streams, begin_pair, end_world),
     };
 
     state = seed_of_run("fabric");

@@ -299,6 +299,36 @@ static void bad_metadata_are_refused(void **unused)
     closed(&copies);
 }
 
+/* A machine may begin traces under one name for ever: the error is not one of the folder, which would end the filter. */
+static void names_come_to_an_end(void **unused)
+{
+    struct fabric_packet packet = packet_of("web1", "main", 0);
+    struct problem problem = {""};
+    struct copy *copy;
+    char path[200];
+
+    (void)unused;
+    folder_remove(folder);
+    struct filter_copies copies = resumed(NULL);
+    for (unsigned i = 1; i < 1000; i++) {
+        snprintf(path, sizeof(path), "%s/web1.%u", folder, i);
+        if (i == 1)
+            *strrchr(path, '.') = '\0';
+        assert_int_equal(mkdir(path, 0700), 0);
+        strcat(path, "/x");
+        assert_int_equal(mkdir(path, 0700), 0);
+    }
+    assert_int_equal(filter_copies_create(&copies, &packet, &copy, &problem), -EEXIST);
+    assert_non_null(strstr(problem.text, "999 traces"));
+    copy = filter_copies_reject(&copies, &packet, problem.text);
+    assert_true(copy != NULL && copy->rejected && copy->path == NULL);
+    assert_ptr_equal(filter_copies_find(&copies, &packet), copy);
+    packet = packet_of("web2", "main", 1);
+    assert_int_equal(filter_copies_create(&copies, &packet, &copy, &problem), 0);
+    closed(&copies);
+    folder_remove(folder);
+}
+
 static int begin(void **unused)
 {
     (void)unused;
@@ -328,6 +358,7 @@ int main(void)
         cmocka_unit_test(copies_are_those_of_recordings),
         cmocka_unit_test(what_else_is_there_stays),
         cmocka_unit_test(bad_metadata_are_refused),
+        cmocka_unit_test(names_come_to_an_end),
     };
 
     return cmocka_run_group_tests(tests, begin, end);

@@ -197,6 +197,14 @@ static void a_full_copy_is_not_whole(void **context)
     must(filter_close(filter, true, &problem));
 }
 
+/* All that the server has is acknowledged in the end. What was sent back comes again after 2 s. */
+static void take_rest(struct filter *filter)
+{
+    for (unsigned i = 0; i < 200 && filter_left(filter, &problem) > 0; i++)
+        must(filter_step(filter, 100, &problem));
+    assert_int_equal(0, filter_left(filter, &problem));
+}
+
 /* Any bytes as packets and metadata: they are counted or dropped, and the copy of an honest recording is whole. */
 static void what_is_no_packet_does_no_harm(void **context)
 {
@@ -224,6 +232,72 @@ static void what_is_no_packet_does_no_harm(void **context)
     while (!filter_complete(filter))
         must(filter_step(filter, 100, &problem));
     struct filter_copy copy = only_copy(filter, "main");
+    assert_int_equal(copy.missing + copy.refused, 0);
+    check_same(copy.path, "control");
+    check_same(copy.path, "data");
+    take_rest(filter);
+    copy = only_copy(filter, "evil");
+    assert_true(copy.rejected && copy.path == NULL);
+    assert_int_equal(copy.refused, 40);
+    assert_non_null(strstr(copy.why, "metadata"));
+    must(filter_close(filter, true, &problem));
+}
+
+/* One that cannot get a copy under any name, or whose metadata are larger than its copy may be: the others go on. */
+static void a_trace_without_a_place_ends_nothing(void **context)
+{
+    const struct filter_options options = {
+        .folder = folder, .durable = "filter1", .limits = {.max_bytes = 100}};
+    struct filter *filter;
+
+    need_server(context);
+    folder_remove(folder);
+    make_trace(3000);
+    publish_trace("main");
+    must(filter_new(reader, &options, &filter, &problem));
+    must(filter_expect(filter, "web1", "main"));
+    take_rest(filter);
+    struct filter_copy copy = only_copy(filter, "main");
+    assert_true(copy.rejected && copy.refused > 0);
+    assert_true(filter_complete(filter) && !filter_whole(filter));
+    must(filter_close(filter, true, &problem));
+}
+
+#define LOST_TRACES 300
+
+/* The server sends only so many packets that were not acknowledged: those of one machine must not hold up the others for good. */
+static void packets_without_metadata_do_not_stay(void **context)
+{
+    struct fabric_publisher *publisher;
+    struct fabric_place place = {.number = 0};
+    struct filter_copy copy;
+    uint64_t refused = 0;
+
+    need_server(context);
+    folder_remove(folder);
+    make_trace(3000);
+    must(fabric_publisher_new(world.agent, "lost", 0, &publisher, &problem));
+    for (unsigned i = 1; i <= LOST_TRACES; i++) {
+        memcpy(place.uuid, &i, sizeof(i));
+        hand_over(publisher, FABRIC_CONTROL, &place, "control", 7);
+    }
+    must(fabric_settle(world.agent, LONG_MS, &problem));
+    fabric_publisher_free(publisher);
+    struct filter *filter = begin_filter(folder);
+    take_rest(filter);
+    for (size_t i = 0; i < filter_count(filter); i++) {
+        filter_look(filter, i, &copy);
+        assert_true(copy.rejected);
+        refused += copy.refused;
+    }
+    assert_int_equal(refused, LOST_TRACES);
+    assert_true(filter_count(filter) <= 100);
+
+    publish_trace("main");
+    must(filter_expect(filter, "web1", "main"));
+    while (!filter_complete(filter))
+        must(filter_step(filter, 100, &problem));
+    copy = only_copy(filter, "main");
     assert_int_equal(copy.missing + copy.refused, 0);
     check_same(copy.path, "control");
     check_same(copy.path, "data");
@@ -275,6 +349,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(nothing_is_stored_without_a_folder, begin, end),
         cmocka_unit_test_setup_teardown(a_full_copy_is_not_whole, begin, end),
         cmocka_unit_test_setup_teardown(what_is_no_packet_does_no_harm, begin, end),
+        cmocka_unit_test_setup_teardown(a_trace_without_a_place_ends_nothing, begin, end),
+        cmocka_unit_test_setup_teardown(packets_without_metadata_do_not_stay, begin, end),
     };
 
     return cmocka_run_group_tests(tests, begin_all, end_all);

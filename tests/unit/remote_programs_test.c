@@ -73,6 +73,13 @@ static int take(json_t *params, json_t **ret_result)
     return 0;
 }
 
+static const char *home_of(json_t *params)
+{
+    const char *user = json_string_value(json_object_get(params, "user"));
+
+    return user == NULL ? "/home/user" : strcmp(user, "bob") == 0 ? "/home/bob" : "/";
+}
+
 static int answer(void *context, const char *method, json_t *params, json_t **ret_result,
                   struct problem *problem)
 {
@@ -86,7 +93,7 @@ static int answer(void *context, const char *method, json_t *params, json_t **re
     else if (machine.lies)
         *ret_result = any();
     else if (strcmp(method, "program.find") == 0)
-        *ret_result = json_pack("{s:s}", "directory", "/home/user");
+        *ret_result = json_pack("{s:s?}", "directory", home_of(params));
     else if (strcmp(method, "program.has") == 0)
         *ret_result = state();
     else
@@ -102,7 +109,7 @@ static int find(char hash[REMOTE_HASH_SIZE], struct problem *problem)
     char directory[PATH_MAX];
 
     machine.asked = 0;
-    return remote_find_program(&asking, program, "/here", hash, directory, problem);
+    return remote_find_program(&asking, program, "/here", NULL, hash, directory, problem);
 }
 
 static void make_program(void)
@@ -163,13 +170,30 @@ static void what_is_nowhere_is_named(void **unused)
 
     (void)unused;
     memset(&machine, 0, sizeof(machine));
-    assert_int_equal(remote_find_program(&asking, "./none", "/here", hash, directory, &problem),
-                     -ENOENT);
+    assert_int_equal(
+        remote_find_program(&asking, "./none", "/here", NULL, hash, directory, &problem), -ENOENT);
     assert_non_null(strstr(problem.text, "./none"));
-    assert_int_equal(remote_find_program(&asking, "none", "/here", hash, directory, &problem),
+    assert_int_equal(remote_find_program(&asking, "none", "/here", NULL, hash, directory, &problem),
                      -ENOENT);
-    assert_int_equal(remote_find_program(&asking, "/tmp/", "/here", hash, directory, &problem),
-                     -ENOENT);
+    assert_int_equal(
+        remote_find_program(&asking, "/tmp/", "/here", NULL, hash, directory, &problem), -ENOENT);
+}
+
+/* A program runs in the home of the user that it runs as, not in the agent's. */
+static void the_home_is_that_of_the_user(void **unused)
+{
+    char hash[REMOTE_HASH_SIZE], directory[PATH_MAX];
+    struct problem problem;
+
+    (void)unused;
+    seed = seed_of_run("home");
+    make_program();
+    assert_int_equal(
+        remote_find_program(&asking, program, "/here", "bob", hash, directory, &problem), 0);
+    assert_string_equal("/home/bob", directory);
+    assert_int_equal(
+        remote_find_program(&asking, program, "/here", NULL, hash, directory, &problem), 0);
+    assert_string_equal("/home/user", directory);
 }
 
 static int begin(void **unused)
@@ -192,6 +216,7 @@ int main(void)
         cmocka_unit_test(it_arrives_whole),
         cmocka_unit_test(lies_end_it),
         cmocka_unit_test(what_is_nowhere_is_named),
+        cmocka_unit_test(the_home_is_that_of_the_user),
     };
 
     return cmocka_run_group_tests(tests, begin, end);

@@ -24,6 +24,12 @@ void hosts_say(struct hosts *hosts, const struct remote_host *host, const char *
 
 /* ---- what happens ---- */
 
+/* Another recording of the agent: a job's, or what an earlier agent has left. */
+static bool is_of_another(const struct conduct_notice *notice)
+{
+    return notice->recording[0] != '\0' && strcmp(notice->recording, HOSTS_RECORDING) != 0;
+}
+
 static void take_notice(struct hosts *hosts, struct metered_host *host,
                         const struct conduct_notice *notice)
 {
@@ -32,9 +38,13 @@ static void take_notice(struct hosts *hosts, struct metered_host *host,
     switch (notice->kind) {
     case NOTICE_RECORDING_IDLE:
     case NOTICE_RECORDING_BUSY:
+        if (is_of_another(notice))
+            return;
         host->idle = notice->kind == NOTICE_RECORDING_IDLE;
         return;
     case NOTICE_RECORDING_ENDED:
+        if (is_of_another(notice))
+            return;
         snprintf(line, sizeof(line), "the recording ended: %.500s", notice->text);
         if (!host->cut) /* else why was said */
             hosts_say(hosts, host->remote, line);

@@ -42,6 +42,7 @@ struct metered_host {
     bool agent_died; /* another one goes on with what it left, but knows nothing of its processes */
     bool stored;     /* what it recorded is waited for, or has come */
     bool full;       /* its copy has reached its largest size */
+    bool rejected;   /* nothing can be stored of a trace of it, which was said */
     bool arrived;    /* all of it is stored, as far as it was sent */
     uint64_t until;  /* what is stored goes up to here, ns since 1970; 0: not known */
     json_t *notes;   /* on its recording, not said yet; or NULL */

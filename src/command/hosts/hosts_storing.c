@@ -185,6 +185,24 @@ static void look_for_full(struct hosts *hosts)
     }
 }
 
+/* It has no name in the folder: its agent is of another version, or sends anything. */
+static void look_for_rejected(struct hosts *hosts)
+{
+    char line[400];
+    json_t *copy;
+
+    for (size_t i = 0; (copy = hosts_storing_copy(hosts, i)) != NULL; i++) {
+        struct metered_host *host = hosts_storing_host(hosts, copy);
+        const char *why = json_string_value(json_object_get(copy, "why"));
+        if (host == NULL || host->rejected || fabric_count(copy, "refused") == 0 ||
+            json_is_string(json_object_get(copy, "name")))
+            continue;
+        host->rejected = true;
+        snprintf(line, sizeof(line), "its trace cannot be stored: %.300s", why == NULL ? "" : why);
+        hosts_say(hosts, host->remote, line);
+    }
+}
+
 static void tell_problem(struct hosts *hosts)
 {
     struct hosts_storing *storing = &hosts->storing;
@@ -231,6 +249,7 @@ void hosts_storing_step(struct hosts *hosts)
     read_lines(storing);
     tell_problem(hosts);
     look_for_full(hosts);
+    look_for_rejected(hosts);
     if (!alive && !storing->ending)
         start_again(hosts);
 }

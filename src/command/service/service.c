@@ -128,21 +128,25 @@ static int is_trace(const struct dirent *entry)
     return strncmp(entry->d_name, PREFIX, strlen(PREFIX)) == 0;
 }
 
-/* Names are times, so the oldest comes first. */
-static void remove_old(const struct service *service)
+/* Names are times, so the oldest comes first. Returns the largest. */
+static unsigned long long remove_old(const struct service *service)
 {
     struct dirent **list;
     char path[PATH_MAX + NAME_MAX + 2];
+    unsigned long long largest = 0;
     int count = scandir(service->records, &list, is_trace, alphasort);
 
     for (int i = 0; i < count; i++) {
         snprintf(path, sizeof(path), "%s/%s", service->records, list[i]->d_name);
         if (count - i >= service->keep) /* with the one that begins */
             folder_remove(path);
+        unsigned long long number = strtoull(list[i]->d_name + strlen(PREFIX), NULL, 10);
+        largest = number > largest ? number : largest;
         free(list[i]);
     }
     if (count >= 0)
         free(list);
+    return largest;
 }
 
 static int prepare_folder(struct service *service)
@@ -155,9 +159,10 @@ static int prepare_folder(struct service *service)
         (status.st_mode & 022) != 0)
         return command_error("%s must be a folder of this user, in which no other one can write",
                              service->records);
-    remove_old(service);
+    /* a clock that is behind now must not make this trace the oldest */
+    unsigned long long now = (unsigned long long)time(NULL), largest = remove_old(service);
     if (snprintf(service->trace, sizeof(service->trace), "%s/" PREFIX "%010llu-%d",
-                 service->records, (unsigned long long)time(NULL),
+                 service->records, now > largest ? now : largest + 1,
                  getpid()) >= (int)sizeof(service->trace) ||
         snprintf(service->unsent, sizeof(service->unsent), "%s/unsent.json", service->records) >=
             (int)sizeof(service->unsent))

@@ -47,7 +47,7 @@ static int connect_it(struct service_sender *sender, struct problem *problem)
     int result = fabric_open(&sender->options, CONNECT_MS, &sender->fabric, problem);
 
     if (result == 0)
-        result = fabric_has_streams(sender->fabric, problem);
+        result = fabric_has_said(sender->fabric, problem);
     if (result == 0)
         result = fabric_create_streams(sender->fabric, NULL, problem);
     if (result >= 0)
@@ -94,9 +94,25 @@ static void put_back(struct service_sender *sender, json_t *first, int error)
     pthread_mutex_unlock(&sender->lock);
 }
 
+/* The server has not stored them, as far as is known. Another connection sends them again, and may find other streams there. */
+static void take_back(struct service_sender *sender, const json_t *sent)
+{
+    fabric_close(sender->fabric);
+    sender->fabric = NULL;
+    pthread_mutex_lock(&sender->lock);
+    for (size_t i = json_array_size(sent); i-- > 0;) {
+        if (json_array_size(sender->waiting) < WAITING_MOST)
+            json_array_insert(sender->waiting, 0, json_array_get(sent, i));
+        else
+            sender->dropped++;
+    }
+    pthread_mutex_unlock(&sender->lock);
+}
+
 static int send_all(struct service_sender *sender, struct problem *problem)
 {
-    json_t *first;
+    json_t *sent = json_array(), *first;
+    struct problem of_others;
     int result = 0;
 
     while (result == 0 && (first = take_first(sender)) != NULL) {
@@ -104,22 +120,28 @@ static int send_all(struct service_sender *sender, struct problem *problem)
         if (result < 0) {
             problem_set(problem, result, "a summary cannot be sent: %s", strerror(-result));
             put_back(sender, first, result);
+        } else {
+            json_array_append(sent, first);
         }
         json_decref(first);
         take_messages(sender);
     }
-    return result == 0 ? fabric_settle(sender->fabric, SETTLE_MS, problem) : result;
+    int settled = fabric_settle(sender->fabric, SETTLE_MS, result == 0 ? problem : &of_others);
+    if (settled < 0)
+        take_back(sender, sent);
+    json_decref(sent);
+    return result == 0 ? settled : result;
 }
 
-/* Waits for something to send, a second at most. Returns whether to go on. */
-static bool wait_for_some(struct service_sender *sender)
+/* Waits for something to send, or until sending may succeed again, a second at most. Returns whether to go on. */
+static bool wait_for_some(struct service_sender *sender, bool can_send)
 {
     struct timespec until;
 
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec++;
     pthread_mutex_lock(&sender->lock);
-    if (!sender->stops && json_array_size(sender->waiting) == 0)
+    if (!sender->stops && (!can_send || json_array_size(sender->waiting) == 0))
         pthread_cond_timedwait(&sender->changed, &sender->lock, &until);
     bool goes_on = !sender->stops;
     pthread_mutex_unlock(&sender->lock);
@@ -131,10 +153,10 @@ static void *run(void *context)
     struct service_sender *sender = context;
     struct problem problem = {""};
     uint64_t tried = 0;
-    bool goes_on;
+    bool can_send = true, goes_on;
 
     do {
-        goes_on = wait_for_some(sender);
+        goes_on = wait_for_some(sender, can_send);
         uint64_t now = clock_now(CLOCK_MONOTONIC);
         int result = 0;
         if (sender->fabric == NULL && (tried == 0 || now - tried > AGAIN * 1000000000ull)) {
@@ -143,8 +165,10 @@ static void *run(void *context)
         }
         if (sender->fabric != NULL)
             take_messages(sender);
-        if (sender->fabric != NULL && fabric_connected(sender->fabric)) {
+        can_send = sender->fabric != NULL && fabric_connected(sender->fabric);
+        if (can_send) {
             result = send_all(sender, &problem);
+            can_send = result == 0;
             if (result == 0)
                 unlink(sender->unsent); /* the server has what it holds */
         }

@@ -316,7 +316,7 @@ static int connect_it(struct load *load, struct problem *problem)
 
     if (result == 0)
         result = fabric_open(&options, CONNECT_MS, &load->fabric, problem);
-    if (result == 0 && (result = fabric_has_streams(load->fabric, problem)) == 0)
+    if (result == 0 && (result = fabric_has_said(load->fabric, problem)) == 0)
         result =
             fabric_create_streams(load->fabric, NULL, problem); /* no agent has sent anything yet */
     return result < 0 ? result : fabric_listen(load->fabric, 0, problem);
