@@ -955,7 +955,8 @@ static void test_shares(void **state)
     tell(&scene, "10 load.asked=300 load.outstanding=6 app.requests=249 app.busy=2.49 "
                  "other.requests=51 other.busy=2.55");
     end(&scene, "try shares of app other: 50% 50% -> 83% 17%; kept; nothing");
-    begin(&scene, SHARES, false); /* 10 ms, and 40 of which a queue makes 160: 10 to 80, not to 160 */
+    begin(&scene, SHARES,
+          false); /* 10 ms, and 40 of which a queue makes 160: 10 to 80, not to 160 */
     tell(&scene, "5 load.asked=200 load.outstanding=17 app.requests=100 app.busy=1 "
                  "other.requests=100 other.busy=4 other.waiting=12");
     assert_true(scene.last.is_rough);
