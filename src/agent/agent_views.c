@@ -274,7 +274,7 @@ static int fill(struct agent_views *views, json_t *params, struct problem *probl
     return result < 0 ? result : add_objects(views, objects, problem);
 }
 
-/* Of the whole run, as far as this agent has it. */
+/* All that this agent has counted since the run began. */
 static void count_all(const struct agent_views *views, struct monitor_counts *ret_counts)
 {
     *ret_counts = views->counted;
