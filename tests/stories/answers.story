@@ -74,7 +74,9 @@ server accepts c
 15 times
     client sends 70 on c
     server receives on c
+    server computes 20us
     server sends 150 on c
+    server computes 20us
     server sends 1000 on c held 40ms
     client receives 150 on c
     client receives 1000 on c
@@ -96,6 +98,7 @@ server accepts c
 15 times
     client sends 70 on c
     server receives on c
+    server computes 20us
     server sends 150 on c
     client receives on c
     client computes 5ms

@@ -381,7 +381,7 @@ tcp c: job > database older ports 50000,5432
     job receives on c
 end
 $ dpm report trace
-like: of the time of 100 requests \(1\.00 s of (10\.0|9\.9[0-9]) s; median 10\.0 ms, p99 10\.0 ms\): job\[100\] waited for an unmonitored peer
+like: of the time of 100 requests \(1\.0[0-9] s of (10\.[0-9]|9\.9[0-9]) s; median 10\.[0-9] ms, p99 10\.[0-9] ms\): job\[100\] waited for an unmonitored peer
 says: Path job[100] carries
 $ dpm report --json trace
 jq: [.findings[] | select(.kind == "critical")] | length == 1 and .[0].share > 0.85

@@ -637,10 +637,18 @@ first: server[50] waited for a message on another connection, or for a time limi
 outside user at 10.9.9.1
 outside database at 10.9.9.2
 process loop pid 50
-tcp u1: user > loop ports 51001,80 older
-tcp u2: user > loop ports 51002,80 older
-tcp a: loop > database ports 41001,5432 older
-tcp b: loop > database ports 41002,5432 older
+tcp u1: user > loop ports 51001,80
+tcp u2: user > loop ports 51002,80
+tcp a: loop > database ports 41001,5432
+tcp b: loop > database ports 41002,5432
+for c in u1 u2
+    user connects $c
+    loop accepts $c
+end
+for c in a b
+    loop connects $c
+    database accepts $c
+end
 user sends 30 on u1
 loop receives 30 on u1 in epoll_wait
 loop computes 100us
