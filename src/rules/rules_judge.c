@@ -30,6 +30,7 @@ struct rules_judge {
     uint32_t generations[RULE_PLACES]; /* bits that are older are wrong */
     struct bits *cache[RULE_PLACES];   /* [CACHED] */
     struct rules_selection *selection; /* the kernel's part; NULL: it has none */
+    bool knows_others_first;           /* there was a process of which another thread came before the first one */
 };
 
 static void free_caches(struct bits *cache[RULE_PLACES])
@@ -274,18 +275,24 @@ void rules_judge_raw(struct rules_judge *judge, const struct raw_values *values)
     judge->raw = values;
 }
 
-/* A process whose first thread has another name or cgroup now: its other threads are of a process of that name, too. */
-static bool is_renamed(const struct rules_judge *judge, const struct event *event)
+/* A process whose first thread has another name or cgroup now: its other threads are of a process of that name, too. Until a
+ * first thread is known, each of the others has its own name. */
+static bool is_renamed(struct rules_judge *judge, const struct event *event)
 {
     const struct stream_record *stream = (const struct stream_record *)event->header;
     const struct stream_record *before =
         identities_stream(judge->identities, event->origin, stream->header.stream);
 
-    return before != NULL && (memcmp(before->name, stream->name, STREAM_NAME_SIZE) != 0 ||
-                              before->cgroup != stream->cgroup);
+    if (stream->header.stream != stream->process &&
+        identities_stream(judge->identities, event->origin, stream->process) == NULL)
+        judge->knows_others_first = true;
+    if (before == NULL)
+        return judge->knows_others_first && stream->header.stream == stream->process;
+    return memcmp(before->name, stream->name, STREAM_NAME_SIZE) != 0 ||
+           before->cgroup != stream->cgroup;
 }
 
-static bool changes_names(const struct rules_judge *judge, const struct event *event)
+static bool changes_names(struct rules_judge *judge, const struct event *event)
 {
     return event->header->id == EVENT_NAME ||
            (event->header->id == EVENT_STREAM && is_renamed(judge, event));
@@ -334,7 +341,7 @@ int rules_judge(struct rules_judge *judge, const struct event *event,
     struct asked asked = {0};
 
     *ret_verdict = (struct rules_verdict){.accepted = true, .rule = RULES_NONE};
-    if (judge->selection != NULL && changes_names(judge, event))
+    if (changes_names(judge, event) && judge->selection != NULL)
         rules_selection_names_change(judge->selection);
     if (note(judge, event) < 0)
         return problem_set(problem, -ENOMEM, "out of memory for the selection rules");

@@ -451,6 +451,13 @@ static void every_place_selects_the_same(void **state)
     assert_true(dropped > judged / 10);
 }
 
+/* Of rules on the process of a thread that is known before the first one: from then on it has that one's name. */
+static void a_first_thread_comes_late(void **state)
+{
+    (void)state;
+    run_round(16343729402800650036u, 1000);
+}
+
 static int make_scratch(void **state)
 {
     (void)state;
@@ -469,6 +476,7 @@ static int remove_scratch(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_first_thread_comes_late),
         cmocka_unit_test(every_place_selects_the_same),
     };
 
