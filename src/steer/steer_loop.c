@@ -430,7 +430,7 @@ static int undo(struct steer *steer, struct problem *problem)
 /* How long a window of a trial is: where events are few, the one before it took longer than the policy asks. */
 static double length_of_trial(const struct steer *steer)
 {
-    return fmax((double)steer->policy->window, window_length(&steer->before));
+    return fmax((double)steer->policy->window, steer->before.sum.length);
 }
 
 static void keep(struct steer *steer)
@@ -458,7 +458,7 @@ static int judge_rule(struct steer *steer, struct problem *problem)
 {
     const struct steer_decision *trial = &steer->trial;
     bool overdue = steer->waited > 4 * length_of_trial(steer);
-    bool whole = overdue || window_length(&steer->window) >= 1.9 * length_of_trial(steer);
+    bool whole = overdue || steer->window.sum.length >= 1.9 * length_of_trial(steer);
 
     if (!overdue && !window_is_long(steer->policy, &steer->window))
         return 0;
@@ -491,7 +491,7 @@ static int judge(struct steer *steer, struct problem *problem)
         return undo(steer, problem);
     }
     measure_trial(steer);
-    bool whole = overdue || window_length(&steer->window) >= 1.9 * length_of_trial(steer);
+    bool whole = overdue || steer->window.sum.length >= 1.9 * length_of_trial(steer);
     bool looks = whole || !steer->looked; /* what is worse ends at any time */
     steer->looked = true;
     if (looks && trial->measured > trial->noise) {
@@ -528,34 +528,21 @@ int steer_add(struct steer *steer, const struct steer_slice *slice, struct probl
 /* ---- rest ---- */
 
 #define REST_MOST 60e9 /* ns */
-#define REST_WITHIN                                                                                \
-    0.6 /* of the window, between two of its slices: three take less than three windows */
 
-/* After each slice, so long that measuring takes no more than it may; but no longer than a window is still quick. What is missing
- * then, between two windows, once nothing is to be done: what has changed meanwhile shows in the next one. */
+/* Only between two windows: what has changed meanwhile shows in the next one. */
 uint64_t steer_rest(const struct steer *steer, double cost)
 {
-    double times = cost / steer->policy->cost - 1;
+    double most = steer->policy->cost;
 
-    if (!(times > 0) || steer->state == SETTLES)
+    if (steer->state != LEARNS || steer->waited > 0 || !steer->said_nothing || steer->waits ||
+        !(cost > most))
         return 0;
-    if (steer->window.slices > 0)
-        return (uint64_t)fmin(REST_WITHIN * (double)steer->policy->window,
-                              steer->window.sum.length / steer->window.slices * times);
-    if (steer->waited > 0 || !steer->said_nothing || steer->waits)
-        return 0;
-    double left = steer->before.sum.length * times - steer->before.rested;
-    return (uint64_t)fmax(0, fmin(REST_MOST, left));
+    return (uint64_t)fmin(REST_MOST, steer->before.sum.length * (cost / most - 1));
 }
 
 void steer_rested(struct steer *steer, double time)
 {
     steer->time += (uint64_t)time;
-    if (steer->window.slices == 0)
-        return;
-    steer->waited += time;
-    steer->window.rested += time;
-    steer->recent.rested += time;
 }
 
 /* ---- begin and end ---- */

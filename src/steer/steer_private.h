@@ -122,7 +122,6 @@ int word_choose(enum steer_word_kind by, const char *text, struct process_choice
 /* Slices, added up. */
 struct window {
     struct steer_slice sum;
-    double rested; /* ns between its slices, in which nothing was measured */
     unsigned slices, values;
     double total, squares; /* of the goal, by slices */
 };
@@ -140,9 +139,6 @@ void means_note(struct means *means, double value);
 
 void window_add(const struct steer_policy *policy, struct window *window,
                 const struct steer_slice *slice);
-
-/* ns that it takes, with the rests between its slices. */
-double window_length(const struct window *window);
 
 /* Requests or messages that the goal counts. */
 double window_events(const struct steer_policy *policy, const struct window *window);

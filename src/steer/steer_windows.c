@@ -46,11 +46,6 @@ void window_add(const struct steer_policy *policy, struct window *window,
     window->squares += value * value;
 }
 
-double window_length(const struct window *window)
-{
-    return window->sum.length + window->rested;
-}
-
 double window_events(const struct steer_policy *policy, const struct window *window)
 {
     const struct steer_figures *goal = &window->sum.groups[policy->goal];
@@ -62,7 +57,7 @@ double window_events(const struct steer_policy *policy, const struct window *win
 
 bool window_is_long(const struct steer_policy *policy, const struct window *window)
 {
-    return window_length(window) >= 0.95 * (double)policy->window && window->slices >= 3;
+    return window->sum.length >= 0.95 * (double)policy->window && window->slices >= 3;
 }
 
 bool window_is_full(const struct steer_policy *policy, const struct window *window)

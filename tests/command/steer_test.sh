@@ -245,13 +245,12 @@ sed "s/^group app is.*/group app is pid $idle/" policy > resting
 [ "$(nproc)" -gt 8 ] && echo 'cost 0.01%' >> resting || echo 'cost 0.1%' >> resting
 "$dpm" steer -o rested.trace --json resting > decisions 2> err &
 steer=$!
-check "what costs more than the policy allows rests" wait_for 60 grep -Eq '^dpm: measuring takes .*% of the CPUs, and may take 0.0?1%: the meter rests meanwhile, at most 60 s at a time$' err
+check "what costs more than the policy allows rests" wait_for 60 grep -q '^dpm: measuring takes .*% of the CPUs: the meter rests .* so that it takes about .*% on average$' err
 records_again() {
     "$dpm" dump --json --type flags rested.trace 2> err2 |
         jq -se '[.[] | select(.process == 0) | .meter_flags] | length > 1 and .[0] < .[1]' > out
 }
 check "... and records again, after 60 s at most" wait_for 120 records_again
-check "... and decides" wait_for 120 test -s decisions
 kill $steer $idle
 wait $steer
 check_equal "... nothing was to be done" nothing "$(jq -r .decision decisions)"

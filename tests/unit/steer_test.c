@@ -842,27 +842,19 @@ static void test_rest(void **state)
     (void)state;
 
     begin(&scene, POOL, false);
-    assert_int_equal(0, steer_rest(scene.steer, 0.12)); /* nothing is known yet */
+    tell(&scene, "4 " FULL);
+    assert_int_equal(0, steer_rest(scene.steer, 0.12));
     tell(&scene, "1 " FULL);
-    assert_int_equal(3000000000, steer_rest(scene.steer, 0.12)); /* 5 s, but for the window */
-    assert_int_equal(1000000000, steer_rest(scene.steer, 0.04));
-    assert_int_equal(0, steer_rest(scene.steer, 0.02));
-    steer_rested(scene.steer, 3 * S);
-    tell(&scene, "1 " FULL);
-    assert_string_equal(scene.decided, ""); /* as long as the window, but only two slices */
-    steer_rested(scene.steer, 3 * S);
-    tell(&scene, "1 " FULL);
-    assert_string_equal(scene.decided, "try workers of app: 2 -> 8");
-    assert_int_equal(0, steer_rest(scene.steer, 0.12)); /* it settles */
-    tell(&scene, "2 " KEPT);
-    assert_int_equal(3000000000, steer_rest(scene.steer, 0.12));
-    tell(&scene, "4 " KEPT);
-    assert_int_equal(0, steer_rest(scene.steer, 0.12)); /* kept: what is next? */
-    tell(&scene, "5 " KEPT);
+    assert_int_equal(0, steer_rest(scene.steer, 0.12)); /* something is tried */
+    tell(&scene, "6 load.asked=380 app.requests=380 app.busy=7.6 app.cpu=0.8 cpus=1");
+    assert_int_equal(0, steer_rest(scene.steer, 0.12)); /* and kept: what is next? */
+    tell(&scene, "10 load.asked=380 app.requests=380 app.busy=7.6 app.cpu=0.8 cpus=1");
     assert_string_equal(scene.decided, "try workers of app: 2 -> 8; kept; nothing");
     assert_int_equal(25, (steer_rest(scene.steer, 0.12) + 500000000) / 1000000000);
     assert_int_equal(60, steer_rest(scene.steer, 1) / 1000000000);
     assert_int_equal(0, steer_rest(scene.steer, 0.02));
+    tell(&scene, "1 load.asked=380 app.requests=380 app.busy=7.6 app.cpu=0.8 cpus=1");
+    assert_int_equal(0, steer_rest(scene.steer, 0.12)); /* within a window */
     end(&scene, "try workers of app: 2 -> 8; kept; nothing");
 }
 
