@@ -31,6 +31,7 @@ void askings_done(struct askings *askings)
 {
     free(askings->questions);
     free(askings->askers);
+    free(askings->gaps);
     *askings = (struct askings){0};
 }
 
@@ -71,6 +72,20 @@ static bool is_of_pair(const struct path_record *path)
            path_side(path, &guessed) == PATH_SIDE_UNKNOWN;
 }
 
+static int note_gap(struct askings *askings, const struct event *event)
+{
+    if (array_reserve(&askings->gaps, &askings->gap_room, event->origin + 1UL,
+                      sizeof(*askings->gaps)) < 0)
+        return -ENOMEM;
+    message_gap_note(&askings->gaps[event->origin], event->header);
+    return 0;
+}
+
+uint64_t askings_gap(const struct askings *askings, uint32_t origin)
+{
+    return origin < askings->gap_room ? askings->gaps[origin].end : 0;
+}
+
 /* The end of a message or a connect. NULL: out of memory. */
 static struct question *question_of(struct askings *askings, const struct identities *identities,
                                     const struct history_event *event)
@@ -84,6 +99,8 @@ static struct question *question_of(struct askings *askings, const struct identi
     struct question *question = &askings->questions[place - 1];
     if (question->number != record->message.path || question->origin != origin)
         *question = (struct question){.number = record->message.path, .origin = origin};
+    if (question->is_open && question->sent < askings_gap(askings, origin))
+        question->is_open = false;
     if (question->side != ASKING_SIDE_NOT_KNOWN || record->header.id == EVENT_CONNECT)
         return question;
     const struct path_record *path = identities_path(identities, origin, record->message.path);
@@ -444,6 +461,8 @@ int askings_see(struct askings *askings, const struct identities *identities,
     const struct record *record = (const struct record *)event->event.header;
 
     *ret_step = (struct asking_step){0};
+    if (record->header.id == EVENT_FLAGS)
+        return note_gap(askings, &event->event);
     if (record->header.id == EVENT_DESTROYPATH && event->end_place != 0)
         note_end(askings, event, ret_step);
     if (record->header.id == EVENT_NETWORK && event->end_place != 0)

@@ -24,6 +24,8 @@
  * Two sockets that were made together: neither is known to ask (programs use one pair for each direction), so what is
  * sent there counts as a question only once the other end has answered.
  *
+ * Where FLAGS stop the recording of messages for a time, what was open before has no end that is known.
+ *
  * All times are ns of the origin's clock. Memory is bounded by the ends and threads that live.
  */
 #ifndef DPM_CLIENT_REQUESTS_H
@@ -107,6 +109,8 @@ struct askings {
     size_t question_room;
     struct asker *askers; /* [stream_place - 1] */
     size_t asker_room;
+    struct message_gap *gaps; /* [origin] */
+    size_t gap_room;
 };
 
 /* To be called with every event. Returns 0 or -ENOMEM. */
@@ -118,6 +122,9 @@ int askings_see(struct askings *askings, const struct identities *identities,
  * the one that sends first: so to be asked for the first message of an end.
  */
 enum asking_side asking_side_of(const struct path_record *path, const struct record *record);
+
+/* When an origin recorded messages again after a time in which it recorded none, its clock, ns; 0: that was never so. */
+uint64_t askings_gap(const struct askings *askings, uint32_t origin);
 
 /* Whether the thread that asked at this end still waits for the answer. After the last event. */
 bool askings_waits(const struct askings *askings, uint32_t end_place);

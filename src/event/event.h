@@ -214,6 +214,16 @@ static inline uint32_t recorded_kinds_partly(const struct recorded_types *record
     return recorded->kinds_left_out & recorded->kinds_ever;
 }
 
+/* A time in which an origin recorded no messages, by FLAGS of all its processes. What was asked before it may have been answered in it.
+ * All zero at first. */
+struct message_gap {
+    bool lasts;
+    uint64_t end; /* ns, the origin's clock: of the latest one; 0: there was none */
+};
+
+/* Heeds FLAGS; ignores any other. Returns whether a gap has ended. */
+bool message_gap_note(struct message_gap *gap, const struct record_header *header);
+
 /* ---- sockets that no meter records ---- */
 
 /* NAME of a kind: a metered stream has sent or received on such a socket. */

@@ -31,3 +31,17 @@ void recorded_note(struct recorded_types *recorded, const struct record_header *
             recorded->unmetered |= 1u << name->number;
     }
 }
+
+bool message_gap_note(struct message_gap *gap, const struct record_header *header)
+{
+    const struct flags_record *flags = (const struct flags_record *)header;
+    const uint64_t messages = EVENT_FLAG(EVENT_SEND) | EVENT_FLAG(EVENT_RECEIVE);
+
+    if (header->id != EVENT_FLAGS || flags->process != 0)
+        return false;
+    bool ends = gap->lasts && (flags->meter_flags & messages) == messages;
+    gap->lasts = (flags->meter_flags & messages) != messages;
+    if (ends)
+        gap->end = header->time;
+    return ends;
+}

@@ -91,6 +91,7 @@ struct live_origin {
     bool has_summaries; /* a recorder that lives writes them all the time */
     bool has_delays;    /* SCHEDULEs come soon after the delay that they report */
     bool has_rate;
+    struct message_gap gap;
     uint64_t latest;    /* its clock, ns */
     uint64_t boundary;  /* its clock: when the interval began */
     uint64_t looked;    /* `latest`, at the latest snapshot at which that was new ... */

@@ -453,7 +453,8 @@ static void count_time(struct live *live, struct live_thread *thread,
     uint64_t time = record->header.time, cpu = 0, no_cpu = thread->no_cpu + event->no_cpu.time;
     bool blocks = record->header.id == EVENT_BLOCK;
 
-    if (!thread->runs || time < thread->last)
+    if (!thread->runs || time < thread->last ||
+        (thread->sleep == AWAKE && thread->last < live->waits.origins[thread->origin].gap.end))
         return;
     uint64_t length = time - thread->last;
     if (event->proc_time > thread->cpu)
@@ -534,10 +535,17 @@ static bool sends_on(const struct live_end *end)
     return end->unanswered > 0 && end->unanswered >= end->answered;
 }
 
+/* Its answer may have been sent while no messages were recorded. */
+static bool is_before_gap(const struct live_waits *waits, const struct live_end *end)
+{
+    return end->asked < waits->origins[end->origin].gap.end;
+}
+
 /* The process that an unmonitored client waits for while its request is open; NULL: it does not wait, as far as is known. */
 static struct live_process *asked_of(const struct live_waits *waits, const struct live_end *end)
 {
-    struct live_process *process = end->asked == 0 ? NULL : process_at(waits, end);
+    struct live_process *process =
+        end->asked == 0 || is_before_gap(waits, end) ? NULL : process_at(waits, end);
 
     if (process == NULL || !process->answers || sends_on(end))
         return NULL;
@@ -567,6 +575,8 @@ static void note_request(struct live_waits *waits, struct live_end *end,
 
     if (!end->serves || event->joined || process == NULL)
         return;
+    if (is_before_gap(waits, end))
+        end->asked = 0;
     if (event->event.header->id == EVENT_RECEIVE) {
         if (event->event.header->flags & RECORD_END_OF_FILE)
             return;
@@ -676,6 +686,17 @@ static int note_time(struct live *live, const struct event *event)
     return 0;
 }
 
+/* After a time in which nothing was recorded, what was missing in it matters no more: what threads did is not counted (count_time). Of
+ * several origins, another one may lack the same type. */
+static void note_recorded(struct live_waits *waits, const struct event *event)
+{
+    if (message_gap_note(&waits->origins[event->origin].gap, event->header) &&
+        waits->origin_count == 1)
+        waits->recorded = (struct recorded_types){.rules = waits->recorded.rules,
+                                                  .unmetered = waits->recorded.unmetered};
+    recorded_note(&waits->recorded, event->header);
+}
+
 int live_waits_add(struct live *live, const struct history_event *event)
 {
     const struct record *record = (const struct record *)event->event.header;
@@ -685,9 +706,9 @@ int live_waits_add(struct live *live, const struct history_event *event)
         (record->header.id == EVENT_STREAM ||
          (event_is_metered(record->header.id) && !(record->header.flags & RECORD_NO_STREAM)));
 
-    recorded_note(&waits->recorded, &record->header);
     if (note_time(live, &event->event) < 0 || note_end(waits, event) < 0)
         return -ENOMEM;
+    note_recorded(waits, &event->event);
     if (!is_of_thread)
         return 0;
     struct live_thread *thread = thread_of(live, event);

@@ -30,7 +30,8 @@ struct rules_judge {
     uint32_t generations[RULE_PLACES]; /* bits that are older are wrong */
     struct bits *cache[RULE_PLACES];   /* [CACHED] */
     struct rules_selection *selection; /* the kernel's part; NULL: it has none */
-    bool knows_others_first;           /* there was a process of which another thread came before the first one */
+    bool
+        knows_others_first; /* there was a process of which another thread came before the first one */
 };
 
 static void free_caches(struct bits *cache[RULE_PLACES])

@@ -378,12 +378,18 @@ static int look_at_rules(struct steer *steer, struct problem *problem)
     return 0;
 }
 
+/* Whether a window takes longer than is worth waiting for. */
+static bool is_late(const struct steer *steer)
+{
+    return steer->waited > fmax(FEW_AFTER, 4 * (double)steer->policy->window);
+}
+
 static int learn(struct steer *steer, struct problem *problem)
 {
     struct steer_candidate best;
     size_t act;
 
-    bool late = steer->waited > fmax(FEW_AFTER, 4 * (double)steer->policy->window);
+    bool late = is_late(steer);
     int result = look_at_rules(steer, problem);
     if (result != 0)
         return result < 0 ? result : 0;
@@ -527,22 +533,28 @@ int steer_add(struct steer *steer, const struct steer_slice *slice, struct probl
 
 /* ---- rest ---- */
 
-#define REST_MOST 60e9 /* ns */
+#define REST_LEAST 5e8  /* ns: a shorter one takes a second, too */
+#define REST_MOST  60e9 /* ns */
 
-/* Only between two windows: what has changed meanwhile shows in the next one. */
+/* Only between two windows: what has changed meanwhile shows in the next one. And where there was none for so long, as records were
+ * lost in each second. */
 uint64_t steer_rest(const struct steer *steer, double cost)
 {
     double most = steer->policy->cost;
+    bool late = is_late(steer);
 
-    if (steer->state != LEARNS || steer->waited > 0 || !steer->said_nothing || steer->waits ||
-        !(cost > most))
+    if (steer->state != LEARNS || steer->waits || !(cost > most) ||
+        (!late && (steer->waited > 0 || !steer->said_nothing)))
         return 0;
-    return (uint64_t)fmin(REST_MOST, steer->before.sum.length * (cost / most - 1));
+    double rest = (late ? steer->waited : steer->before.sum.length) * (cost / most - 1);
+    return rest < REST_LEAST ? 0 : (uint64_t)fmin(REST_MOST, rest);
 }
 
 void steer_rested(struct steer *steer, double time)
 {
     steer->time += (uint64_t)time;
+    if (is_late(steer))
+        steer->waited = 0;
 }
 
 /* ---- begin and end ---- */

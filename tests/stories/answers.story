@@ -108,6 +108,41 @@ $ dpm report --all trace
 says: faster CPUs will not help. Fewer messages would.
 never: Nagle
 
+== ... held back on another connection, for little of the time: the path through the network is said, too
+machine far1 at 10.83.7.1
+machine far2 at 10.83.7.2
+process client of far1 launched
+process server of far2 launched
+tcp c: client > server ports 41000,7000 latency 20ms
+tcp l: client > server ports 41001,7001 latency 1ms
+for c in c l
+    client connects $c
+    server accepts $c
+end
+40 times
+    client sends 3 on c
+    server receives 3 on c
+    server computes 2ms
+    server sends 3 on c
+    client receives 3 on c
+    client computes 10us
+end
+12 times
+    client sends 3 on l
+    client sends 5 on l held 40ms
+    server receives 3 on l
+    server receives 5 on l
+    server computes 10us
+    server sends 3 on l
+    client receives 3 on l
+    client computes 10us
+end
+client ends
+server ends
+$ dpm report far1 far2
+says: Messages on the critical path were in flight for
+says: Nagle's algorithm held back
+
 == ... on a connection that is older than the recording: what TCP sent again before is no evidence against it
 process client launched
 process server pid 200

@@ -535,3 +535,38 @@ server sends 65 on c
 client receives on c in poll
 $ dpm why --requests --json trace
 jq: .requests | .count == 2 and near(.spent_on_ns.timer; 50e6) and .spent_on_ns.in_flight < 1e6
+
+== messages that were not recorded for a time: what was asked before has no answer that is known
+| client  asks 1 -. [ nothing is recorded: answer 1, .... ] asks 8 -. .- answered
+| server          '---                                               '-'
+outside other at 10.0.0.8
+process client
+process server
+tcp a: client > server
+tcp b: other > server ports 50000,80
+client connects a
+server accepts a
+other connects b
+server accepts b
+client sends 3 on a
+other sends 3 on b
+server receives 3 on a
+server receives 3 on b in epoll_wait
+at 1s FLAGS flags=0x10 meterFlags=0x8000
+at 5s FLAGS flags=0x10 meterFlags=0xffff
+client idles until 6s
+server idles until 6s
+4 times
+    client sends 3 on a
+    server receives 3 on a
+    server computes 10ms
+    server sends 6 on a
+    client receives 6 on a
+end
+server sends 6 on b
+client ends
+server ends
+$ dpm stats --json trace
+jq: [.processes[] | .request_ns // .response_ns | .count, .max < 11e6] == [4, true, 4, true]
+$ dpm why --requests --json trace
+jq: .requests | .count == 4 and .p99_ns < 11e6

@@ -385,3 +385,47 @@ like: of the time of 100 requests \(1\.0[0-9] s of (10\.[0-9]|9\.9[0-9]) s; medi
 says: Path job[100] carries
 $ dpm report --json trace
 jq: [.findings[] | select(.kind == "critical")] | length == 1 and .[0].share > 0.85
+
+== a UNIX socket that nobody listens on, tried each second: it took the time, whatever else the client uses
+process client
+outside log
+unix-stream l: client > log name /run/log.sock
+client connects l
+30 times
+    client fails to connect to /run/mysqld.sock with 111 after 20us
+    client sends 20 on l
+    client sleeps 1s in nanosleep
+end
+$ dpm report trace
+says: client[100] failed to connect to /run/mysqld.sock 30 times (30 refused) and never succeeded: it tried again for 29.0 s of
+
+== a job that computes, and that asks for many things at once: the time in which it did so, not that of all of them added up
+| job       == 900 ms == asks 60 -.         .- all answered ...
+| database                        '- 10 ms -'
+outside database at 10.0.0.9
+process job
+for c in 0 1 2 3 4 5 6 7 8 9
+    for d in 0 1 2 3 4 5
+        tcp c$c$d: job > database ports 50$c$d,5432
+        job connects c$c$d
+    end
+end
+10 times
+    job computes 900ms
+    for c in 0 1 2 3 4 5 6 7 8 9
+        for d in 0 1 2 3 4 5
+            job sends 30 on c$c$d
+        end
+    end
+    database receives 30 on c95
+    database idles 10ms
+    for c in 0 1 2 3 4 5 6 7 8 9
+        for d in 0 1 2 3 4 5
+            database sends 50 on c$c$d
+            job receives 50 on c$c$d in epoll_wait
+        end
+    end
+end
+$ dpm report trace
+like: of the time of 600 requests \([12][0-9]{2} ms of 9\.[0-9]+ s; median
+says: Path job[100] carries

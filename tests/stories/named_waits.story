@@ -669,3 +669,14 @@ client waits in poll for 5s at-most 300ms
 client ends
 $ dpm why --json trace
 jq: .spent_on_ns | .timer == 0 and near(.unknown; 5e9)
+
+== ... but not a signal that comes while the program computes, long after the wait
+| server  .... epoll_wait .... == 1 s == SIGINT
+process server launched
+server waits in epoll_wait for 5s endless
+server computes 1s
+server ends with signal 2
+at 6s SIGNAL signal=2 receiver=1 senderPid=0
+$ dpm report trace
+says: 83% of 6.00 s: server[100] waited
+never: until a signal came

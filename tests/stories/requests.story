@@ -674,3 +674,41 @@ $ dpm why --requests --json trace
 jq: .requests | .count == 2 and .spent_on_ns.other_connection == 0 and near(.spent_on_ns.outside; 240e6)
 $ dpm report trace
 first: loop[50] waited for an unmonitored peer (tcp 10.9.9.2:5432
+
+== an event loop before an unmonitored database that has asked for an earlier request: a later one does not wait for that answer
+| user   asks 0 -.      asks 1 -.     asks 2 -. .- answered 2                     .- answered 1
+| loop           '-asks A ------'-------------'-'----- o ---- for 0 ---- timer ---'
+| database                              answers A -----'
+outside user at 10.9.9.1
+outside database at 10.9.9.2
+process loop pid 50
+for c in 0 1 2
+    tcp u$c: user > loop ports 5100$c,80
+    user connects u$c
+    loop accepts u$c
+end
+tcp a: loop > database ports 41001,5432
+loop connects a
+database accepts a
+user sends 30 on u0
+loop receives 30 on u0 in epoll_wait
+loop sends 20 on a
+database receives 20 on a
+user idles 20ms
+user sends 30 on u1
+loop receives 30 on u1 in epoll_wait
+user idles 40ms
+user sends 30 on u2
+loop receives 30 on u2 in epoll_wait
+loop sends 60 on u2
+database idles 80ms
+database sends 50 on a
+loop receives 50 on a in epoll_wait
+loop sends 60 on u0
+loop waits in epoll_wait for 40ms at-most 40ms
+loop sends 60 on u1
+for c in 0 1 2
+    user receives 60 on u$c
+end
+$ dpm why --requests --json trace
+jq: .requests | .count == 3 and near(.spent_on_ns.outside; 80e6 + 20e6) and near(.spent_on_ns.other_connection; 40e6)

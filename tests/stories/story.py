@@ -56,7 +56,7 @@ Words of a line after the first two may stand in any order. T is a thread or pro
      T starts sending N on C [with M out]; T finishes sending on C    the buffer is full until the other end receives
      T receives [N] on C [in CALL] [late D]   one message, or N bytes; in poll, epoll_wait, accept4: it waits for several
      T finds the end of C [late D]
-     T fails to connect to ADDRESS:PORT with NUMBER after D
+     T fails to connect to ADDRESS:PORT with NUMBER after D       or to /A/SOCKET
      T reads N of FILE; T writes N to FILE    where its process was last in the file, or at N; a first use opens it.
              [at N] [in D] [mapped]           mapped: by mmap
      T shares N NAME                          the memory with this number, of this name, with others that say so
@@ -891,17 +891,22 @@ class Story:
                       offset=(end.connection.start[1 - end.index] + end.other().sent) % 2**32)
 
     def fails_to_connect(self, thread, words):
-        """fails to connect to ADDRESS:PORT with NUMBER [after D | over D]: connect() was called so long before, over: the
+        """fails to connect to ADDRESS:PORT or /A/SOCKET with NUMBER [after D | over D]: connect() was called so long before, over: the
         records since then are there already"""
         words.flag("connect")
         time, error = duration(words.option("after", "0")), int(words.option("with"))
         over = duration(words.option("over", "0"))
-        address, port = words.words.pop().rsplit(":", 1)
+        address = words.words.pop()
         del words.words[:]
         number = thread.machine.next("path")
-        thread.machine.add(thread.now, "PATH", flags=NO_STREAM, path=number, kind=1, family=2, role=1, cookie=7000 + number,
-                           inode=7000 + number, network=4026531840, remotePort=port, remote=address_bytes(address),
-                           local=address_bytes(thread.machine.addresses[0]), localPort=50000 + number)
+        fields = dict(path=number, role=1, cookie=7000 + number, inode=7000 + number, network=4026531840)
+        if address[0] == "/":
+            fields.update(kind=KINDS["unix-stream"], family=1, name=quoted(address), nameEnd=2)
+        else:
+            address, port = address.rsplit(":", 1)
+            fields.update(kind=KINDS["tcp"], family=2, remotePort=port, remote=address_bytes(address),
+                          local=address_bytes(thread.machine.addresses[0]), localPort=50000 + number)
+        thread.machine.add(thread.now, "PATH", flags=NO_STREAM, **fields)
         thread.now += time
         thread.record("CONNECTFAILED", path=number, error=error, span=time + over)
         thread.machine.add(thread.now, "DESTROYPATH", flags=NO_STREAM, path=number)

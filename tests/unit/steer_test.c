@@ -858,6 +858,27 @@ static void test_rest(void **state)
     end(&scene, "try workers of app: 2 -> 8; kept; nothing");
 }
 
+/* There is no window then, however long it takes. */
+static void test_rest_where_records_are_lost(void **state)
+{
+    struct scene scene;
+    (void)state;
+
+    begin(&scene, POOL, false);
+    tell(&scene, "20 lost=1 " FULL);
+    assert_int_equal(0, steer_rest(scene.steer, 0.12));
+    tell(&scene, "1 lost=1 " FULL);
+    assert_int_equal(60, steer_rest(scene.steer, 0.12) / 1000000000);
+    assert_int_equal(10, steer_rest(scene.steer, 0.03) / 1000000000);
+    steer_rested(scene.steer, S);
+    steer_rested(scene.steer, S);
+    tell(&scene, "20 lost=1 " FULL);
+    assert_int_equal(0, steer_rest(scene.steer, 0.12));
+    tell(&scene, "1 lost=1 " FULL);
+    assert_int_equal(60, steer_rest(scene.steer, 0.12) / 1000000000);
+    end(&scene, "nothing");
+}
+
 /* What is left alone is so for a time, whether that is measured or not. */
 static void test_rested(void **state)
 {
@@ -1168,6 +1189,7 @@ int main(void)
         cmocka_unit_test(test_restarted),
         cmocka_unit_test(test_limit),
         cmocka_unit_test(test_rest),
+        cmocka_unit_test(test_rest_where_records_are_lost),
         cmocka_unit_test(test_rested),
         cmocka_unit_test(test_dry),
         cmocka_unit_test(test_fails),

@@ -183,13 +183,13 @@ static bool is_ended_by_signal(const struct elapsed_thread *thread, const struct
                                enum elapsed_kind kind)
 {
     uint64_t end = interval->end - (interval->asleep ? interval->cpu : 0);
+    uint64_t woken = end - interval->queued;
     bool may_end = kind == ELAPSED_TIMER || kind == ELAPSED_LIMIT || kind == ELAPSED_FILE_LOCK ||
                    kind == ELAPSED_EVENT || (kind == ELAPSED_UNKNOWN && thread->receives);
 
-    if (thread->signalled < end - interval->wait)
-        return false;
-    return kind == ELAPSED_SIGNAL ||
-           (may_end && end - interval->queued <= thread->signalled + SIGNAL_WAKES);
+    if (thread->signalled < end - interval->wait || thread->signalled > woken + SIGNAL_WAKES)
+        return false; /* before the wait, or after it */
+    return kind == ELAPSED_SIGNAL || (may_end && woken <= thread->signalled + SIGNAL_WAKES);
 }
 
 /* What its wait was for. */

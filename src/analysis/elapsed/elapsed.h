@@ -169,6 +169,7 @@ struct elapsed_requests {
     uint64_t
         followed; /* of `count`, the ones that are in the account: all, or evenly spread ones */
     uint64_t median, p99; /* ns, of those */
+    uint64_t covered;     /* ns in which at least one of `count` was in progress */
     struct elapsed_account account;
     /* which threads released Python's interpreter lock when the requests waited for it; most time first */
     struct elapsed_holder *releasers;

@@ -410,6 +410,24 @@ void elapsed_note_end_of_file(struct elapsed_analysis *analysis, const struct hi
     note_end_of_reply(analysis, exchange, interval);
 }
 
+/* What was open when messages were not recorded for a time has no end that is known. */
+static void forget_before_gap(struct elapsed_analysis *analysis, uint32_t origin,
+                              struct exchange *exchange)
+{
+    uint64_t gap = askings_gap(&analysis->askings, origin);
+
+    if (gap == 0)
+        return;
+    gap = elapsed_common_time(analysis, origin, gap);
+    if (exchange->is_received && interval_at(analysis, exchange->received)->end < gap) {
+        forget_received(analysis, exchange);
+        exchange->received = 0;
+        exchange->is_open = false;
+    }
+    if (exchange->side == ASKING_CALLS && exchange->reply == 0 && exchange->request.sent < gap)
+        exchange->is_open = false;
+}
+
 int elapsed_note_message(struct elapsed_analysis *analysis, const struct history_event *event,
                          struct elapsed_thread *thread, uint32_t interval)
 {
@@ -428,6 +446,7 @@ int elapsed_note_message(struct elapsed_analysis *analysis, const struct history
     }
     exchange->path = record->message.path;
     exchange->side = (uint8_t)analysis->asking.side;
+    forget_before_gap(analysis, event->event.origin, exchange);
     switch (analysis->asking.side) {
     case ASKING_SERVES:
         if (!sends)

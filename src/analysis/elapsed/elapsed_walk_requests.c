@@ -221,7 +221,8 @@ static void note_outside_answer(struct walk *walk, uint32_t index)
     const struct interval *interval = interval_at(walk->analysis, index);
     enum elapsed_kind kind = walk_kind_of(walk, interval->waits);
 
-    if (interval->asked != 0 && interval->wait > 0 && interval->source == 0 &&
+    if (interval->wait > 0 && interval->source == 0 && walk->depth > 0 &&
+        interval->asked > walk->received[walk->depth - 1] &&
         (kind == ELAPSED_OUTSIDE || kind == ELAPSED_NOT_FOUND) && has_request(walk, interval) &&
         !waits_for_answer(walk, index))
         walk->answer = index;
@@ -510,6 +511,44 @@ static int describe_lengths(struct elapsed_analysis *analysis, struct length *le
                                          &requests->slowest);
 }
 
+struct span {
+    uint64_t begin, end;
+};
+
+static int by_begin(const void *one, const void *other)
+{
+    const struct span *a = one, *b = other;
+
+    return a->begin < b->begin ? -1 : a->begin > b->begin;
+}
+
+/* The time in which at least one request was in progress. */
+static int cover_requests(const struct elapsed_analysis *analysis, uint64_t *ret_covered)
+{
+    size_t count = analysis->requests.count;
+    struct span *spans = calloc(count + 1, sizeof(*spans));
+    uint64_t covered = 0, until = 0;
+
+    for (uint32_t i = 0; i < count && spans != NULL; i++) {
+        const struct request *request = request_at(analysis, i);
+        spans[i].begin = begin_of(analysis, request);
+        spans[i].end = interval_at(analysis, request->last)->end;
+    }
+    if (spans != NULL)
+        qsort(spans, count, sizeof(*spans), by_begin);
+    for (size_t i = 0; i < count && spans != NULL; i++) {
+        uint64_t begin = spans[i].begin > until ? spans[i].begin : until;
+        if (spans[i].end <= begin)
+            continue;
+        covered += spans[i].end - begin;
+        until = spans[i].end;
+    }
+    *ret_covered = covered;
+    int result = spans == NULL ? -ENOMEM : 0;
+    free(spans);
+    return result;
+}
+
 int elapsed_walk_requests(struct elapsed_analysis *analysis, struct elapsed_requests *requests)
 {
     struct holds releasers = {0};
@@ -530,7 +569,7 @@ int elapsed_walk_requests(struct elapsed_analysis *analysis, struct elapsed_requ
         requests->retried += request_at(analysis, i)->tries != 0;
         requests->connects += request_at(analysis, i)->connected != 0;
     }
-    walk.failed = lengths == NULL;
+    walk.failed = lengths == NULL || cover_requests(analysis, &requests->covered) < 0;
     for (uint32_t i = 0; i < count && !walk.failed; i += stride) {
         const struct request *request = request_at(analysis, i);
         walk_request(&walk, request);

@@ -6,6 +6,7 @@
 #include "analysis/findings/findings_private.h"
 
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 
 /* ---- Nagle's algorithm ---- */
@@ -166,10 +167,14 @@ static bool are_for_one(uint64_t requests, uint64_t connections)
     return each >= 1 - OWN_REQUESTS && each <= 1 + OWN_REQUESTS;
 }
 
-/* Of each connection, rounded; 0: not known. */
+/* Of each connection, if nearly all have as many; 0: they have not, or it is not known. */
 static uint64_t exchanges_of(const struct exchange_row *caller)
 {
-    return caller == NULL ? 0 : (caller->exchanges + caller->connections / 2) / caller->connections;
+    if (caller == NULL)
+        return 0;
+    uint64_t each = (caller->exchanges + caller->connections / 2) / caller->connections;
+    double rest = fabs((double)caller->exchanges / (double)caller->connections - (double)each);
+    return rest <= OWN_REQUESTS ? each : 0;
 }
 
 /* Exchanges beyond one may set up the connection, if a single process makes all these connections: others may do so for a

@@ -370,10 +370,12 @@ static bool uses(const struct party *party, uint32_t process)
     return false;
 }
 
-/* ":5432" of "[::1]:5432"; NULL: a UNIX socket, or not known. */
+/* ":5432" of "[::1]:5432"; all of a UNIX socket's address. */
 static const char *port_of(const char *address)
 {
-    return address[0] == '/' || address[0] == '@' ? NULL : strrchr(address, ':');
+    const char *port = address[0] == '/' || address[0] == '@' ? NULL : strrchr(address, ':');
+
+    return port == NULL ? address : port;
 }
 
 /* For how long a process tried to connect in vain, with what it did between its tries. A name may have several addresses:
@@ -383,12 +385,11 @@ static uint64_t time_trying(const struct communication *communication,
 {
     const char *port = port_of(failure->address);
 
-    if (failure->count < TRIES || failure->process == NO_PROCESS || port == NULL)
+    if (failure->count < TRIES || failure->process == NO_PROCESS)
         return 0;
     for (size_t i = 0; i < communication->path_count; i++) {
         const struct communication_path *path = &communication->paths[i];
-        const char *used = port_of(path->remote);
-        if (used != NULL && strcmp(used, port) == 0 && uses(&path->ends[0], failure->process))
+        if (strcmp(port_of(path->remote), port) == 0 && uses(&path->ends[0], failure->process))
             return 0;
     }
     return failure->last - failure->first;

@@ -233,6 +233,17 @@ static bool is_accounted(const struct findings_from *from, const struct findings
 
 #define LITTLE_WORK 0.1 /* of the elapsed time: who did it explains nothing */
 
+/* Messages that were in flight so long because their sender held them back: no network did. ns. */
+static uint64_t time_held_back(const struct findings *findings)
+{
+    uint64_t time = 0;
+
+    for (size_t i = 0; i < findings->count; i++)
+        if (findings->list[i].kind == FINDING_NAGLE)
+            time += findings->list[i].nagle.time;
+    return time;
+}
+
 /* Whether a finding repeats in other words what the time was spent on, or has nothing to do with that. */
 static bool repeats(const struct findings_from *from, const struct findings *findings,
                     const struct finding *finding)
@@ -255,8 +266,8 @@ static bool repeats(const struct findings_from *from, const struct findings *fin
             return true;                   /* nothing waited for it */
         return !finding->cpu_wait.first && /* which says what would help */
                is_accounted(from, findings, finding->cpu_wait.process, HAS_NO_CPU);
-    case FINDING_PATH_FLIGHTS: /* the sender held them back: no network did */
-        return findings_have(findings, FINDING_NAGLE);
+    case FINDING_PATH_FLIGHTS:
+        return time_held_back(findings) >= finding->flights.time / 2;
     case FINDING_FACTOR:
         return findings->list[0].kind == FINDING_ELAPSED &&
                (finding->factor.verdict == FACTOR_PATH_WAITS ||
@@ -287,7 +298,7 @@ static bool is_of_requests(const struct findings_from *from)
     uint64_t half = from->communication->duration / 2;
 
     return from->elapsed != NULL && elapsed_is_of_requests(from->elapsed) &&
-           (from->elapsed->requests.account.time >= half || from->path->cpu < half);
+           (from->elapsed->requests.covered >= half || from->path->cpu < half);
 }
 
 int findings_of_path(const struct findings_from *from, struct findings *findings)

@@ -88,6 +88,16 @@ static bool check_gaps(const struct statistics *statistics, struct endpoint *end
     return true;
 }
 
+/* What was open when messages were not recorded for a time has no end that is known. */
+static void forget_before_gap(const struct statistics *statistics, const struct endpoint *endpoint,
+                              struct usage *usage)
+{
+    if (usage->last_time >= statistics->origins[endpoint->origin].gap.end)
+        return;
+    usage->asks = usage->request = 0;
+    usage->last = 0;
+}
+
 /* ---- turns ---- */
 
 /* The next request has come: the answer before it is whole. */
@@ -245,6 +255,7 @@ int answers_note(struct statistics *statistics, struct endpoint *endpoint, struc
 
     if (step->side == ASKING_NO_SIDE || step->side == ASKING_SIDE_NOT_KNOWN)
         return 0; /* of messages one way none is an answer */
+    forget_before_gap(statistics, endpoint, usage);
     usage->serves = step->side == ASKING_SERVES;
     uint8_t asks = usage->serves ? EVENT_RECEIVE : EVENT_SEND;
     bool checks = check_gaps(statistics, endpoint, usage, record);

@@ -267,6 +267,10 @@ int statistics_add(struct statistics *statistics, const struct history_event *ev
     case EVENT_MACHINE:
         return add_machine(origin, &event->event);
     case EVENT_FLAGS:
+        message_gap_note(&origin->gap, event->event.header);
+        recorded_note(&origin->recorded, event->event.header);
+        return askings_see(&statistics->askings, statistics->identities, event,
+                           &statistics->asking);
     case EVENT_NAME:
         recorded_note(&origin->recorded, event->event.header);
         return add_name(statistics, &event->event);

@@ -34,6 +34,7 @@ struct statistics_origin {
     bool began; /* something came after the records of the meter's own start */
     bool machine_known;
     struct recorded_types recorded;
+    struct message_gap gap;
     uint32_t meter; /* enum meter_kind */
     /* of its records, ns, monotonic clock, without those of the meter's start if there are others, and without those that
      * followed when procedures were named */

@@ -64,9 +64,10 @@ static void group_text(const struct elapsed_account *account, const struct elaps
 
 #define ACCOUNT_SIZE (COUNTED_SIZE + 4 * UNIT_SIZE + 60)
 
-/* "1.00 s of 10.0 s; ": what the requests took, if it is less than half of the recording. */
-static void part_text(const struct report *report, uint64_t time, char text[2 * UNIT_SIZE + 10])
+/* "1.00 s of 10.0 s; ": the time in which there were requests, if it is less than half of the recording. */
+static void part_text(const struct report *report, char text[2 * UNIT_SIZE + 10])
 {
+    uint64_t time = report->elapsed->requests.covered;
     char part[UNIT_SIZE], all[UNIT_SIZE];
 
     text[0] = '\0';
@@ -93,7 +94,7 @@ static void time_of_account(const struct report *report, const struct finding *f
     show_counted(requests->count, "request", count);
     show_duration(requests->median, median);
     show_duration(requests->p99, p99);
-    part_text(report, finding->elapsed.of, part);
+    part_text(report, part);
     if (requests->count == 1)
         snprintf(text, ACCOUNT_SIZE, " of the request's %s", median);
     else
