@@ -228,7 +228,9 @@ static int begin(void **state)
     snprintf(world.server_folder, sizeof(world.server_folder), "%s/session", world.folder);
     setenv("XDG_CACHE_HOME", world.folder, 1);
     leave_spool("old", 8);
+    leave_spool("old.0000abcd", 8);
     leave_spool("young", 6);
+    leave_spool("young.5f0c81d2", 6);
     leave_program("old", 8);
     leave_program("young", 6);
     const struct fabric_server_options options = {.session = "s1", .idle_seconds = 60};
@@ -655,7 +657,9 @@ static void test_old_spools(void **state)
     if (!is_installed())
         skip();
     assert_false(is_there("old"));
+    assert_false(is_there("old.0000abcd"));
     assert_true(is_there("young"));
+    assert_true(is_there("young.5f0c81d2"));
     path_of_program("old", path);
     assert_int_equal(access(path, F_OK), -1);
     path_of_program("young", path);
