@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 #include <xxhash.h>
@@ -239,29 +240,83 @@ static bool find_in_path(const char *name, char path[AGENT_PATH])
     return false;
 }
 
+struct found_program {
+    char directory[AGENT_PATH]; /* where it is to run */
+    char path[AGENT_PATH];      /* of the program; "": there is none */
+};
+
+static void look(const char *name, const char *directory, const char *home,
+                 struct found_program *ret_found)
+{
+    struct stat folder;
+    bool there = directory != NULL && directory[0] == '/' && stat(directory, &folder) == 0 &&
+                 S_ISDIR(folder.st_mode) && access(directory, X_OK) == 0;
+
+    if (!there)
+        directory = home == NULL || home[0] != '/' ? "/" : home;
+    snprintf(ret_found->directory, sizeof(ret_found->directory), "%s", directory);
+    bool is_there = strchr(name, '/') == NULL ? find_in_path(name, ret_found->path)
+                                              : can_execute(directory, name, ret_found->path);
+    if (!is_there)
+        ret_found->path[0] = '\0';
+}
+
+/* As this user, in a process of his: we are root, who may go anywhere. */
+static int look_as(const struct passwd *user, const char *name, const char *directory,
+                   struct found_program *ret_found, struct problem *problem)
+{
+    struct found_program found = {""};
+    size_t used = 0;
+    ssize_t got;
+    int ends[2];
+
+    if (pipe2(ends, O_CLOEXEC) < 0)
+        return problem_set(problem, -errno, "cannot create a pipe: %s", strerror(errno));
+    pid_t pid = fork();
+    if (pid == 0) {
+        if (launch_become(user) < 0)
+            _exit(EXIT_FAILURE);
+        look(name, directory, user->pw_dir, &found);
+        _exit(write(ends[1], &found, sizeof(found)) < 0 ? EXIT_FAILURE : EXIT_SUCCESS);
+    }
+    int error = errno;
+    close(ends[1]);
+    do {
+        got = pid < 0 ? 0 : read(ends[0], (char *)&found + used, sizeof(found) - used);
+        used += got > 0 ? (size_t)got : 0;
+    } while (got > 0 || (got < 0 && errno == EINTR));
+    close(ends[0]);
+    if (pid < 0)
+        return problem_set(problem, -error, "cannot fork: %s", strerror(error));
+    waitpid(pid, NULL, 0);
+    if (used < sizeof(found))
+        return problem_set(problem, -EPERM, "cannot become the user %s", user->pw_name);
+    *ret_found = found;
+    return 0;
+}
+
 int programs_find(struct agent *agent, json_t *params, json_t **ret_result, struct problem *problem)
 {
     const char *name = json_string_value(json_object_get(params, "program"));
     const char *directory = json_string_value(json_object_get(params, "directory"));
     const char *name_of_user = json_string_value(json_object_get(params, "user"));
     const struct passwd *user = name_of_user == NULL ? NULL : getpwnam(name_of_user);
-    const char *home = user == NULL ? getenv("HOME") : user->pw_dir;
-    char path[AGENT_PATH];
-    struct stat folder;
+    struct found_program found = {""};
+    int result = 0;
 
     (void)agent;
     if (name == NULL || name[0] == '\0')
         return problem_set(problem, -EINVAL, "program.find: \"program\" is a name or a path");
     if (name_of_user != NULL && user == NULL)
         return problem_set(problem, -EINVAL, "no user '%s' on this machine", name_of_user);
-    bool there = directory != NULL && directory[0] == '/' && stat(directory, &folder) == 0 &&
-                 S_ISDIR(folder.st_mode) && access(directory, X_OK) == 0;
-    if (!there)
-        directory = home == NULL || home[0] != '/' ? "/" : home;
-    bool found =
-        strchr(name, '/') == NULL ? find_in_path(name, path) : can_execute(directory, name, path);
-    *ret_result = json_pack("{s:s}", "directory", directory);
-    if (found)
-        json_object_set_new(*ret_result, "path", json_string(path));
+    if (user != NULL && geteuid() == 0)
+        result = look_as(user, name, directory, &found, problem);
+    else
+        look(name, directory, user == NULL ? getenv("HOME") : user->pw_dir, &found);
+    if (result < 0)
+        return result;
+    *ret_result = json_pack("{s:s}", "directory", found.directory);
+    if (found.path[0] != '\0')
+        json_object_set_new(*ret_result, "path", json_string(found.path));
     return 0;
 }

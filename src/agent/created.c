@@ -19,8 +19,8 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -80,7 +80,7 @@ struct creation {
     char **arguments;
     char **environment;
     char program[AGENT_PATH];
-    int program_file; /* -1: the path is enough */
+    int program_folder; /* -1: the path is enough */
     const char *directory, *user;
     bool input;
 };
@@ -91,7 +91,7 @@ static void creation_done(struct creation *creation)
         free(creation->environment[i]);
     free(creation->environment);
     free(creation->arguments);
-    close_file(&creation->program_file);
+    close_file(&creation->program_folder);
 }
 
 static int read_command(json_t *command, struct creation *creation, struct problem *problem)
@@ -138,11 +138,17 @@ static int read_environment(json_t *environment, struct creation *creation, stru
     return 0;
 }
 
-/* Another user cannot go to the folder of copies, which is ours alone. */
+/* Another user cannot go to the folder of copies, which is below one that is ours alone. Through the descriptor, which a script
+ * keeps, he can run what he knows the hash of, and lists nothing. */
 static int open_for_user(struct creation *creation, struct problem *problem)
 {
-    creation->program_file = open(creation->program, O_RDONLY | O_CLOEXEC);
-    if (creation->program_file < 0 || fchmod(creation->program_file, 0755) < 0)
+    char folder[AGENT_PATH];
+
+    snprintf(folder, sizeof(folder), "%.*s",
+             (int)(strrchr(creation->program, '/') - creation->program), creation->program);
+    creation->program_folder = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (creation->program_folder < 0 || chmod(folder, 0711) < 0 ||
+        chmod(creation->program, 0755) < 0)
         return problem_set(problem, -errno, "cannot open the copied program for user %s: %s",
                            creation->user, strerror(errno));
     return 0;
@@ -209,7 +215,7 @@ static int launch(const struct agent *agent, struct created *created,
     }
     const struct launch_options launch = {
         .arguments = creation->arguments,
-        .program = creation->program_file < 0 ? NULL : &creation->program_file,
+        .folder = creation->program_folder < 0 ? NULL : &creation->program_folder,
         .user = creation->user,
         .signal_mask = &agent->old_mask,
         .files = (const int[]){pipes[0][0], pipes[1][1], pipes[2][1]},
@@ -251,7 +257,7 @@ static void take_command(struct created *created, const char *command)
 static int create(struct agent *agent, struct agent_recording *recording, json_t *params,
                   struct created *created, struct problem *problem)
 {
-    struct creation creation = {.program_file = -1};
+    struct creation creation = {.program_folder = -1};
     int result = read_creation(params, &creation, problem);
 
     created->input = created->output[0] = created->output[1] = -1;

@@ -18,13 +18,12 @@
 
 #define KEPT_FOR (7 * 24 * 3600) /* s */
 
-/* Whether an entry is the folder of a recording, or of a session. Some file systems give no type of entries. */
+/* Some file systems give no type of entries. */
 static bool is_folder(DIR *folder, const char *name)
 {
     struct stat status;
 
-    return fabric_name_valid(name) &&
-           fstatat(dirfd(folder), name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+    return name[0] != '.' && fstatat(dirfd(folder), name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
            S_ISDIR(status.st_mode);
 }
 
@@ -49,7 +48,7 @@ void spools_adopt(struct agent *agent)
     const struct dirent *entry;
 
     while (folder != NULL && (entry = readdir(folder)) != NULL)
-        if (is_folder(folder, entry->d_name))
+        if (fabric_name_valid(entry->d_name) && is_folder(folder, entry->d_name))
             adopt(agent, entry->d_name);
     if (folder != NULL)
         closedir(folder);
@@ -70,6 +69,7 @@ static void remove_if_old(const char *session)
         close(lock);
 }
 
+/* The folder of a session is called NAME.ID, which is no name of the fabric. */
 void spools_remove_old(const char *sessions)
 {
     DIR *folder = opendir(sessions);

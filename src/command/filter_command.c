@@ -263,7 +263,7 @@ static bool program_has_ended(const struct filtering *filtering)
 static bool may_pass(int error)
 {
     return error == -ENOSPC || error == -EDQUOT || error == -EIO || error == -ETIMEDOUT ||
-           error == -ENOMEM;
+           error == -ENOMEM || error == -EMFILE || error == -ENFILE;
 }
 
 /* Whether everything that the session had for us is stored. */

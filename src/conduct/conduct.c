@@ -158,7 +158,10 @@ static void make_space(struct conduct *conduct)
     if (now - conduct->looked < SPACE_EVERY)
         return;
     conduct->looked = now;
-    if (fabric_usage_answered(fabric, &usage) && usage.packet_bytes > usage.packet_bytes_most / 4 &&
+    bool known = fabric_usage_answered(fabric, &usage);
+    if (known && usage.packet_bytes < usage.packet_bytes_most / 2)
+        conduct->nearly_full = false; /* the next time is said, too */
+    if (known && usage.packet_bytes > usage.packet_bytes_most / 4 &&
         fabric_trim(fabric, &problem) == 0 && !conduct->nearly_full &&
         usage.packet_bytes / 7 > usage.packet_bytes_most / 8 && usage.packet_bytes_most > 0)
         say_nearly_full(conduct);

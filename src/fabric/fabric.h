@@ -258,12 +258,12 @@ int fabric_remove_streams(struct fabric *fabric, struct problem *problem);
  * last of each subject, from which an agent that comes back learns where to go on. Returns how many, or a negative errno. */
 int64_t fabric_trim(struct fabric *fabric, struct problem *problem);
 
-/* The consumer of packets that lags furthest behind: what it has not acknowledged is kept by the server. Returns 1; 0: there is no
- * consumer; or a negative errno with a line in `problem`. */
+/* How far the consumers of packets are, and which of those that lack some lags furthest behind: the server keeps these. Returns 1;
+ * 0: there is no consumer; or a negative errno with a line in `problem`. */
 struct fabric_slowest {
     char name[FABRIC_NAME_MOST + 1];
-    uint64_t acknowledged; /* everything up to this number of the stream */
-    uint64_t left;         /* packets that it has not acknowledged */
+    uint64_t acknowledged; /* by all consumers: everything up to this number of the stream */
+    uint64_t left;         /* packets that `name` has not acknowledged; 0: none lacks any */
 };
 
 int fabric_slowest(struct fabric *fabric, struct fabric_slowest *ret_slowest,

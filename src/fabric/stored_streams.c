@@ -182,16 +182,21 @@ int64_t fabric_left(struct fabric *fabric, const char *durable, struct problem *
 
 /* ---- trimming ---- */
 
-static void note_slower(const json_t *consumer, struct fabric_slowest *slowest)
+/* `named`: what the one whose name is kept has acknowledged. That of a machine that sends nothing stays far behind, and lacks
+ * nothing. */
+static void note_slower(const json_t *consumer, struct fabric_slowest *slowest, uint64_t *named)
 {
     const char *name = json_string_value(json_object_get(consumer, "name"));
     uint64_t floor = fabric_count(json_object_get(consumer, "ack_floor"), "stream_seq");
-
-    if (floor >= slowest->acknowledged)
-        return;
-    slowest->acknowledged = floor;
-    slowest->left =
+    uint64_t left =
         fabric_count(consumer, "num_pending") + fabric_count(consumer, "num_ack_pending");
+
+    if (floor < slowest->acknowledged)
+        slowest->acknowledged = floor;
+    if (left == 0 || floor >= *named)
+        return;
+    *named = floor;
+    slowest->left = left;
     snprintf(slowest->name, sizeof(slowest->name), "%s", name == NULL ? "" : name);
 }
 
@@ -201,7 +206,7 @@ int fabric_slowest(struct fabric *fabric, struct fabric_slowest *ret_slowest,
     const char *stream = fabric->streams[STREAM_PACKETS];
     char subject[FABRIC_SUBJECT_SIZE], body[64];
     struct fabric_slowest slowest = {.acknowledged = UINT64_MAX};
-    uint64_t seen = 0, total = 1;
+    uint64_t seen = 0, total = 1, named = UINT64_MAX;
 
     snprintf(subject, sizeof(subject), "$JS.API.CONSUMER.LIST.%s", stream);
     while (seen < total) { /* the server lists so many at a time */
@@ -215,7 +220,7 @@ int fabric_slowest(struct fabric *fabric, struct fabric_slowest *ret_slowest,
         const json_t *list = json_object_get(answer, "consumers");
         json_array_foreach(list, i, consumer)
         {
-            note_slower(consumer, &slowest);
+            note_slower(consumer, &slowest, &named);
         }
         total = fabric_count(answer, "total");
         seen += json_array_size(list);

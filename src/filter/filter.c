@@ -16,8 +16,11 @@
 #include <unistd.h>
 
 #define AGAIN_MS 5000 /* after which the server sends again what was not acknowledged */
-#define SENT_BACK_MOST                                                                             \
-    256u /* packets of a machine without metadata: each comes again after a while */
+
+/* How long packets without metadata are sent back: what was not acknowledged has come again by then. And how often at least: the
+ * filter may have done nothing meanwhile, as on a full disk. */
+#define SENT_BACK_FOR   (3 * AGAIN_MS * 1000000ull) /* ns */
+#define SENT_BACK_LEAST 5u
 
 struct received {
     struct fabric_consumer *consumer;
@@ -30,8 +33,8 @@ struct expected {
 
 /* Packets that came before the metadata of their trace. */
 struct sent_back {
-    char machine[FABRIC_NAME_MOST + 1];
-    unsigned count; /* since a trace of the machine began */
+    uint64_t first; /* when; 0: none */
+    unsigned count;
 };
 
 struct filter {
@@ -43,8 +46,9 @@ struct filter {
     struct received waiting; /* could not be stored, and is tried again; machine NULL: none */
     struct expected *expected;
     size_t expected_count, expected_capacity;
+    struct intern early; /* traces; for each: */
     struct sent_back *sent_back;
-    size_t sent_back_count, sent_back_capacity;
+    size_t sent_back_capacity;
 };
 
 void filter_name(const char *folder, char ret_name[FILTER_NAME_SIZE])
@@ -207,40 +211,31 @@ static void give_back(struct received *received, bool stored)
     received->packet.machine = NULL;
 }
 
-/* NULL: out of memory. */
-static struct sent_back *sent_back_of(struct filter *filter, const char *machine)
+/* NULL: out of memory. There are no more of these than a consumer knows parts of traces. */
+static struct sent_back *sent_back_of(struct filter *filter, const struct fabric_packet *packet)
 {
-    for (size_t i = 0; i < filter->sent_back_count; i++)
-        if (strcmp(filter->sent_back[i].machine, machine) == 0)
-            return &filter->sent_back[i];
-    if (array_reserve(&filter->sent_back, &filter->sent_back_capacity, filter->sent_back_count + 1,
-                      sizeof(*filter->sent_back)) < 0)
+    uint64_t key = hash_bytes(0, packet->machine, strlen(packet->machine));
+    int64_t index = intern_add(&filter->early, hash_bytes(key, packet->place.uuid, 16));
+
+    if (index < 0 || array_reserve(&filter->sent_back, &filter->sent_back_capacity,
+                                   (size_t)index + 1, sizeof(*filter->sent_back)) < 0)
         return NULL;
-    struct sent_back *new = &filter->sent_back[filter->sent_back_count++];
-    *new = (struct sent_back){.count = 0};
-    snprintf(new->machine, sizeof(new->machine), "%s", machine);
-    return new;
+    return &filter->sent_back[index];
 }
 
-/* The server sends no more than so many packets that were not acknowledged, of all machines: one whose metadata never come must not
- * take the place of the others. */
-static bool may_come_again(struct filter *filter, const char *machine)
+/* The server sends no more than so many packets that were not acknowledged, of all machines: a trace whose metadata never come must
+ * not take the place of the others. */
+static bool may_come_again(struct filter *filter, const struct fabric_packet *packet)
 {
-    struct sent_back *sent_back = sent_back_of(filter, machine);
+    struct sent_back *sent_back = sent_back_of(filter, packet);
+    uint64_t now = clock_now(CLOCK_MONOTONIC);
 
-    if (sent_back != NULL && sent_back->count >= SENT_BACK_MOST)
-        return false;
-    if (sent_back != NULL)
-        sent_back->count++;
-    return true;
-}
-
-static void note_begun(struct filter *filter, const char *machine)
-{
-    struct sent_back *sent_back = sent_back_of(filter, machine);
-
-    if (sent_back != NULL)
-        sent_back->count = 0;
+    if (sent_back == NULL)
+        return true;
+    if (sent_back->first == 0)
+        sent_back->first = now;
+    sent_back->count++;
+    return sent_back->count <= SENT_BACK_LEAST || now - sent_back->first < SENT_BACK_FOR;
 }
 
 /* Whether this trace is the reason, or how many there are, and the others can go on: a machine that sends anything must not end the
@@ -262,12 +257,10 @@ static int find_copy(struct filter *filter, const struct fabric_packet *packet,
         return 1;
     if (packet->part == FABRIC_METADATA)
         result = filter_copies_create(&filter->copies, packet, ret_copy, problem);
-    else if (may_come_again(filter, packet->machine))
+    else if (may_come_again(filter, packet))
         return 0;
     else
         result = problem_set(problem, -EBADMSG, "the metadata of the trace have not come");
-    if (result == 0)
-        note_begun(filter, packet->machine);
     if (!rejects(result))
         return result < 0 ? result : 1;
     *ret_copy = filter_copies_reject(&filter->copies, packet, problem->text);
@@ -515,6 +508,7 @@ int filter_close(struct filter *filter, bool forget, struct problem *problem)
         folder_remove(filter->packets);
     free(filter->consumers);
     free(filter->expected);
+    intern_done(&filter->early);
     free(filter->sent_back);
     free(filter);
     return result;

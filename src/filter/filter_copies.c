@@ -266,6 +266,8 @@ static int create_trace(const struct filter_copies *copies, struct copy *copy,
         if (!is_open(copies, copy->path))
             result = open_trace(copies, copy, metadata->bytes, metadata->size, problem);
     }
+    if (result == -EMFILE)
+        rmdir(copy->path); /* which may have been made, and is empty */
     return result == -EEXIST
                ? problem_set(problem, result, "%s: there are %d traces of this name already",
                              copies->folder, SAME_NAME_MOST - 1)

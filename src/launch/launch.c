@@ -32,7 +32,7 @@ static void close_fd(int *fd)
     *fd = -1;
 }
 
-static int become(const struct passwd *user)
+int launch_become(const struct passwd *user)
 {
     if (initgroups(user->pw_name, user->pw_gid) < 0 || setgid(user->pw_gid) < 0 ||
         setuid(user->pw_uid) < 0)
@@ -70,17 +70,19 @@ static void enter_directory(const struct launch_options *options, struct complai
     *complaint = (struct complaint){.error = errno, .about = ABOUT_DIRECTORY};
 }
 
-/* Returns the error. */
+/* By its name in the folder, not by a descriptor of its own: the kernel calls the process by that name. Returns the error. */
 static int execute(const struct launch_options *options)
 {
-    if (options->program == NULL) {
+    if (options->folder == NULL) {
         execvp(options->arguments[0], options->arguments);
         return errno;
     }
-    syscall(SYS_execveat, *options->program, "", options->arguments, environ, AT_EMPTY_PATH);
+    const char *slash = strrchr(options->arguments[0], '/');
+    const char *name = slash == NULL ? options->arguments[0] : slash + 1;
+    syscall(SYS_execveat, *options->folder, name, options->arguments, environ, 0);
     if (errno == ENOENT) { /* a script, which its interpreter opens */
-        fcntl(*options->program, F_SETFD, 0);
-        syscall(SYS_execveat, *options->program, "", options->arguments, environ, AT_EMPTY_PATH);
+        fcntl(*options->folder, F_SETFD, 0);
+        syscall(SYS_execveat, *options->folder, name, options->arguments, environ, 0);
     }
     return errno;
 }
@@ -99,7 +101,7 @@ static void run_child(const struct launch_options *options, const struct passwd 
     if (got != 1)
         _exit(127); /* the gate was closed, not opened */
     if (user != NULL)
-        complaint.error = -become(user);
+        complaint.error = -launch_become(user);
     complaint.about = complaint.error != 0 ? ABOUT_USER : ABOUT_PREPARING;
     if (complaint.error == 0)
         complaint.error = -settle_own(options);

@@ -11,6 +11,7 @@
 
 #include "base/base.h"
 
+#include <pwd.h>
 #include <signal.h>
 #include <sys/types.h>
 
@@ -33,7 +34,7 @@ void launch_ignore_stops(void);
 
 struct launch_options {
     char *const *arguments;      /* NULL-terminated; the first is looked up in PATH */
-    const int *program;          /* an open file to run in place of that; or NULL */
+    const int *folder;           /* open: the first is run from there, by its last part; or NULL */
     const char *user;            /* run as this user (requires root); NULL: the current one */
     const sigset_t *signal_mask; /* of the program; NULL: ours */
     const int *files;            /* [3]: standard input, output and error; NULL: ours */
@@ -64,6 +65,9 @@ int launch_suspended(const struct launch_options *options, struct launched *ret_
 /* Lets the program run. Errors: those of exec (-ENOENT, -EACCES ...) or of changing the user (-EPERM). After an error
  * the process has ended, is reaped unless `reaped_elsewhere` is set, and pid_fd is closed. */
 int launch_release(struct launched *launched, struct problem *problem);
+
+/* In a child: it is another user's from now on, with his groups and variables. Returns 0 or a negative errno. */
+int launch_become(const struct passwd *user);
 
 /* Ends a program that was not released, and reaps it. */
 void launch_cancel(struct launched *launched);

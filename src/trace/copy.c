@@ -165,6 +165,15 @@ static int make_file(const struct trace_copy *copy, const char *name)
     return file < 0 ? -errno : file;
 }
 
+void copy_release_reserved(struct trace_copy *copy)
+{
+    for (enum ring_id ring = 0; ring < RING_COUNT; ring++) {
+        if (copy->reserved[ring] >= 0)
+            close(copy->reserved[ring]);
+        copy->reserved[ring] = -1;
+    }
+}
+
 int copy_give_name(struct trace_copy *copy, struct problem *problem)
 {
     char hidden[COPY_NAME_SIZE], name[TRACE_FILE_NAME_SIZE];
@@ -239,6 +248,7 @@ static int begin_pair(struct trace_copy *copy, uint32_t number, struct problem *
         return refuse(copy, RING_CONTROL, number, -EFBIG, "too many files", problem);
     trace_file_name(RING_DATA, number, name);
     copy_hidden_name(number, hidden);
+    copy_release_reserved(copy);
     files[RING_DATA] = make_file(copy, name);
     if (files[RING_DATA] < 0)
         return cannot_write(copy, RING_DATA, number, files[RING_DATA], problem);

@@ -34,7 +34,8 @@ struct trace_copy {
     uint64_t packets_here; /* of this pair */
     uint64_t begin_here;   /* when its first record was made; 0: not known */
     int named; /* while it is hidden: the last control file with a name, which keeps its lock; else -1 */
-    int directory; /* locked against other writers of the copy */
+    int directory;            /* locked against other writers of the copy */
+    int reserved[RING_COUNT]; /* descriptors for the first pair, until it is opened; else -1 */
     uint8_t uuid[TRACE_UUID_SIZE];
     char *metadata;
     size_t metadata_size;
@@ -62,6 +63,9 @@ bool copy_begins_pair(const void *packet, uint32_t file, uint64_t *ret_repeated)
 
 /* Records in an aligned whole packet that has no classes; 0: unknown. */
 uint64_t copy_count_records(const void *packet);
+
+/* Others may be opened in place of those that are reserved. */
+void copy_release_reserved(struct trace_copy *copy);
 
 /* If what the hidden control file repeats is complete, it gets its name. */
 int copy_give_name(struct trace_copy *copy, struct problem *problem);

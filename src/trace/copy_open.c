@@ -17,6 +17,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* That can still be opened when a copy begins: for the next pairs of all copies. */
+#define SPARE_FILES 16
+
 /* ---- the packets of a file ---- */
 
 struct scan {
@@ -343,16 +346,17 @@ int trace_copy_metadata(struct trace_copy *copy, const char *metadata, size_t le
                               copy->name);
 }
 
-static bool is_empty(int directory)
+/* Returns 1, 0, or a negative errno. */
+static int is_empty(int directory)
 {
     int again = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *list = again < 0 ? NULL : fdopendir(again);
     const struct dirent *entry;
-    bool empty = list != NULL;
+    int empty = list == NULL ? -errno : 1;
 
     if (list == NULL && again >= 0)
         close(again);
-    while (empty && (entry = readdir(list)) != NULL)
+    while (empty > 0 && (entry = readdir(list)) != NULL)
         empty = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
                 strcmp(entry->d_name, "metadata.new") == 0;
     if (list != NULL)
@@ -390,6 +394,34 @@ static int open_existing(struct trace_copy *copy, const uint8_t uuid[TRACE_UUID_
     return copy_recover(copy, problem);
 }
 
+static int cannot_open(const struct trace_copy *copy, int error, struct problem *problem)
+{
+    return problem_set(problem, error, "%s: cannot be created: %s", copy->name, strerror(-error));
+}
+
+/* A trace begins only if its files can be opened, too, and there are some to spare: those that have begun must be able to go
+ * on. */
+static int reserve_files(struct trace_copy *copy, struct problem *problem)
+{
+    int spare[SPARE_FILES], count = 0, error = 0;
+
+    for (enum ring_id ring = 0; ring < RING_COUNT; ring++) {
+        copy->reserved[ring] = fcntl(copy->directory, F_DUPFD_CLOEXEC, 0);
+        if (copy->reserved[ring] < 0)
+            error = -errno;
+    }
+    while (error == 0 && count < SPARE_FILES) {
+        spare[count] = fcntl(copy->directory, F_DUPFD_CLOEXEC, 0);
+        if (spare[count] < 0)
+            error = -errno;
+        else
+            count++;
+    }
+    while (count > 0)
+        close(spare[--count]);
+    return error == 0 ? 0 : cannot_open(copy, error, problem);
+}
+
 static int begin_copy(struct trace_copy *copy, const char *path, const char *metadata,
                       size_t length, struct problem *problem)
 {
@@ -401,11 +433,16 @@ static int begin_copy(struct trace_copy *copy, const char *path, const char *met
     if (result < 0)
         return result;
     result = open_directory(copy, path, problem);
-    if (result == 0 && !is_empty(copy->directory)) {
+    int empty = result < 0 ? result : is_empty(copy->directory);
+    if (empty == 0) {
         free(text);
         result = open_existing(copy, uuid, problem);
         return result < 0 ? result : trace_copy_metadata(copy, metadata, length, problem);
     }
+    if (result == 0 && empty < 0)
+        result = cannot_open(copy, empty, problem);
+    if (result == 0)
+        result = reserve_files(copy, problem);
     if (result < 0) {
         free(text);
         return result;
@@ -423,6 +460,7 @@ int trace_copy_open(const char *path, const char *metadata, size_t length,
     if (copy == NULL)
         return problem_set(problem, -ENOMEM, "%s: out of memory", path);
     copy->files[RING_CONTROL].file = copy->files[RING_DATA].file = -1;
+    copy->reserved[RING_CONTROL] = copy->reserved[RING_DATA] = -1;
     copy->named = copy->directory = -1;
     if (limits != NULL)
         copy->limits = *limits;
@@ -449,6 +487,7 @@ int trace_copy_close(struct trace_copy *copy, struct problem *problem)
                                  trace_file_names[ring], strerror(errno));
     if (copy->named >= 0)
         close(copy->named);
+    copy_release_reserved(copy);
     if (copy->directory >= 0)
         close(copy->directory);
     free(copy->metadata);

@@ -103,8 +103,8 @@ struct trace_copy_counts {
  * it.
  *
  * `limits` may be NULL. Errors, with a line in `problem`: -EBUSY: another process writes the copy; -EEXIST: `path` is
- * something else, or a copy of another trace; -EBADMSG: the metadata are not those of a trace, or the copy is damaged; and
- * those of the file system.
+ * something else, or a copy of another trace; -EBADMSG: the metadata are not those of a trace, or the copy is damaged;
+ * -EMFILE: too few files can still be opened for a new one, and for what the others may need; and those of the file system.
  */
 int trace_copy_open(const char *path, const char *metadata, size_t length,
                     const struct trace_copy_limits *limits, struct trace_copy **ret_copy,

@@ -159,8 +159,8 @@ check_equal "... and the program's failure is reported at the end" "1 1" \
     "$? $(grep -c 'there: the filter there failed: the filter ended with exit status 3$' filter.out)"
 
 wait $lines
-check_equal "dpm filter --json: the last line has all of each copy" "0 true true 0 here main here true" \
-    "$(echo $? "$(tail -n 1 lines.json | jq -r '"\(.last) \(.complete) \(.left) \(.copies[] | "\(.machine) \(.recording) \(.name) \(.ended)")"')")"
+check_equal "dpm filter --json: the last line has all of each copy" "0 true true 0 here main here true false" \
+    "$(echo $? "$(tail -n 1 lines.json | jq -r '"\(.last) \(.complete) \(.left) \(.copies[] | "\(.machine) \(.recording) \(.name) \(.ended) \(.rejected)")"')")"
 check_equal "... its bytes are those in the files" "$(cat away/lines/here/control away/lines/here/data | wc -c)" \
     "$(tail -n 1 lines.json | jq '.copies[].bytes')"
 wait $unread

@@ -228,7 +228,9 @@ static int begin(void **state)
     snprintf(world.server_folder, sizeof(world.server_folder), "%s/session", world.folder);
     setenv("XDG_CACHE_HOME", world.folder, 1);
     leave_spool("old", 8);
+    leave_spool("old.0000abcd", 8);
     leave_spool("young", 6);
+    leave_spool("young.5f0c81d2", 6);
     leave_program("old", 8);
     leave_program("young", 6);
     const struct fabric_server_options options = {.session = "s1", .idle_seconds = 60};
@@ -655,7 +657,9 @@ static void test_old_spools(void **state)
     if (!is_installed())
         skip();
     assert_false(is_there("old"));
+    assert_false(is_there("old.0000abcd"));
     assert_true(is_there("young"));
+    assert_true(is_there("young.5f0c81d2"));
     path_of_program("old", path);
     assert_int_equal(access(path, F_OK), -1);
     path_of_program("young", path);
@@ -677,6 +681,7 @@ static json_t *put(const char *hash, size_t offset, size_t size, const char *byt
 static void runs_copied(const char *hash, const char *user)
 {
     struct heard heard = {0};
+    char expected[64];
     json_t *params = json_pack("{s:s, s:[s, s], s:s}", "recording", "r3", "command", "name", "well",
                                "program", hash);
 
@@ -687,15 +692,48 @@ static void runs_copied(const char *hash, const char *user)
     json_decref(created);
     json_decref(ask("process.start", json_pack("{s:i}", "pid", pid), NULL));
     hear(&heard, pid);
-    assert_string_equal(heard.output, "copied well\n");
+    snprintf(expected, sizeof(expected), "copied well %.15s\n", hash);
+    assert_string_equal(heard.output, expected);
     assert_int_equal(json_integer_value(json_object_get(heard.ended, "status")), 0);
     json_decref(heard.ended);
+}
+
+static json_t *find_program(const char *user)
+{
+    json_t *params = json_pack("{s:s, s:s}", "program", "./found", "directory", world.folder);
+
+    if (user != NULL)
+        json_object_set_new(params, "user", json_string(user));
+    return ask("program.find", params, NULL);
+}
+
+/* Where the user may not go, nothing is found for him, although the agent may. */
+static void test_program_found(void **state)
+{
+    char path[100];
+
+    (void)state;
+    if (!is_installed())
+        skip();
+    snprintf(path, sizeof(path), "%s/./found", world.folder);
+    close(open(path, O_WRONLY | O_CREAT, 0755));
+    json_t *found = find_program(NULL);
+    assert_string_equal(json_string_value(json_object_get(found, "directory")), world.folder);
+    assert_string_equal(json_string_value(json_object_get(found, "path")), path);
+    json_decref(found);
+    const struct passwd *nobody = geteuid() == 0 ? getpwnam("nobody") : NULL;
+    if (nobody == NULL)
+        return;
+    found = find_program("nobody");
+    assert_string_equal(json_string_value(json_object_get(found, "directory")), nobody->pw_dir);
+    assert_null(json_object_get(found, "path"));
+    json_decref(found);
 }
 
 /* A program is copied in pieces, checked, and run: it is there once for all. */
 static void test_program_runs(void **state)
 {
-    static const char script[] = "#!/bin/sh\necho copied $1\n";
+    static const char script[] = "#!/bin/sh\nread name < /proc/$$/comm\necho copied $1 $name\n";
     const size_t size = sizeof(script) - 1, half = size / 2;
     char hash[33];
     int code = 0;
@@ -817,7 +855,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_much_output),    cmocka_unit_test(test_old_spools),
         cmocka_unit_test(test_program_runs),   cmocka_unit_test(test_program_refused),
         cmocka_unit_test(test_long_command),   cmocka_unit_test(test_abandoned),
-        cmocka_unit_test(test_other_session),
+        cmocka_unit_test(test_other_session),  cmocka_unit_test(test_program_found),
     };
 
     if (argc > 1) {

@@ -560,7 +560,7 @@ static void test_full(void **context)
     struct fabric_limits limits = {.packet_bytes = 1u << 20};
     struct fabric_publisher *publisher;
     struct fabric_publisher_state look;
-    struct fabric_consumer *consumer;
+    struct fabric_consumer *consumer, *idle;
     struct fabric_slowest slowest;
     struct fabric_usage usage;
     uint8_t bytes[65536];
@@ -591,11 +591,16 @@ static void test_full(void **context)
 
     /* Consumers make space, and the controller trims. */
     assert_int_equal(0, fabric_slowest(world.controller, &slowest, &problem));
+    must(fabric_consumer_new(world.controller, "web2", "idle", 0, &idle, &problem));
+    assert_int_equal(1, fabric_slowest(world.controller, &slowest, &problem));
+    assert_int_equal(0, slowest.left);
     must(fabric_consumer_new(world.controller, NULL, "filter1", 0, &consumer, &problem));
     consume(consumer, 0, 1);
     assert_int_equal(1, fabric_slowest(world.controller, &slowest, &problem));
     assert_string_equal("filter1", slowest.name);
     assert_in_range(slowest.left, 1, published);
+    must(fabric_consumer_remove(idle, &problem)); /* it has acknowledged none: all stay */
+    fabric_consumer_free(idle);
     int64_t trimmed = 0;
     for (uint64_t number = 1; number < published; number++) {
         struct fabric_packet packet;

@@ -7,11 +7,13 @@
 #include "seeded.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -26,6 +28,10 @@ static char folder[100];
 /* Metadata of traces, by their own writer: each has a uuid of its own. */
 static char *metadata[TRACES];
 static size_t lengths[TRACES];
+
+/* The first packet of control of the first trace. */
+static void *control;
+static size_t control_length;
 
 static void make_metadata(unsigned index)
 {
@@ -48,6 +54,14 @@ static void make_metadata(unsigned index)
     assert_non_null(metadata[index]);
     memcpy(metadata[index], packet.bytes, packet.size);
     metadata[index][packet.size] = '\0';
+    if (index == 0) {
+        assert_int_equal(trace_packets_next(packets, &packet, &problem), TRACE_PACKETS_ONE);
+        assert_true(!packet.is_metadata && packet.ring == RING_CONTROL);
+        control_length = packet.size;
+        control = malloc(packet.size);
+        assert_non_null(control);
+        memcpy(control, packet.bytes, packet.size);
+    }
     trace_packets_close(packets);
     folder_remove(path);
 }
@@ -329,6 +343,73 @@ static void names_come_to_an_end(void **unused)
     folder_remove(folder);
 }
 
+/* ---- few open files ---- */
+
+#define FILLERS 64
+
+static struct rlimit usual;
+static int fillers[FILLERS], filled;
+
+static void release_files(int count)
+{
+    while (count-- > 0)
+        close(fillers[--filled]);
+}
+
+/* From now on, so many files can be opened. */
+static void leave_files(int count)
+{
+    int last = 0;
+
+    for (filled = 0; filled < FILLERS; filled++) {
+        fillers[filled] = open("/dev/null", O_RDONLY | O_CLOEXEC);
+        assert_true(fillers[filled] >= 0);
+        last = fillers[filled] > last ? fillers[filled] : last;
+    }
+    const struct rlimit limit = {.rlim_cur = (rlim_t)last + 1, .rlim_max = usual.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    release_files(count);
+}
+
+static void leave_usual_files(void)
+{
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &usual), 0);
+    release_files(filled);
+}
+
+/* However few files can be opened: a trace that begins gets its files, and one that does not leaves nothing. */
+static void without_files_no_trace_begins(void **unused)
+{
+    struct fabric_packet packet = packet_of("web1", "main", 0);
+    struct problem problem = {""};
+    struct copy *copy = NULL;
+    char path[200];
+
+    (void)unused;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &usual), 0);
+    folder_remove(folder);
+    struct filter_copies copies = resumed(NULL);
+    for (int count = 0; count <= 40; count++) {
+        leave_files(count);
+        int result = filter_copies_create(&copies, &packet, &copy, &problem);
+        leave_usual_files();
+        if (result == 0)
+            break;
+        assert_int_equal(result, -EMFILE);
+        assert_non_null(strstr(problem.text, strerror(EMFILE)));
+        snprintf(path, sizeof(path), "%s/web1", folder);
+        assert_int_equal(access(path, F_OK), -1);
+        snprintf(path, sizeof(path), "%s/web1.2", folder);
+        assert_int_equal(access(path, F_OK), -1);
+    }
+    assert_int_equal(copies.count, 1);
+    leave_files(0);
+    int result = trace_copy_add(copy->trace, RING_CONTROL, 0, control, control_length, &problem);
+    leave_usual_files();
+    assert_int_equal(result, 1);
+    closed(&copies);
+}
+
 static int begin(void **unused)
 {
     (void)unused;
@@ -346,6 +427,7 @@ static int end(void **unused)
     (void)unused;
     for (unsigned i = 0; i < TRACES; i++)
         free(metadata[i]);
+    free(control);
     folder_remove(base);
     return 0;
 }
@@ -359,6 +441,7 @@ int main(void)
         cmocka_unit_test(what_else_is_there_stays),
         cmocka_unit_test(bad_metadata_are_refused),
         cmocka_unit_test(names_come_to_an_end),
+        cmocka_unit_test(without_files_no_trace_begins),
     };
 
     return cmocka_run_group_tests(tests, begin, end);

@@ -56,12 +56,13 @@ static json_t *copy_json(const struct filter_copy *copy)
 {
     const char *slash = copy->path == NULL ? NULL : strrchr(copy->path, '/');
 
-    return json_pack("{s:s, s:s, s:s?, s:I, s:I, s:I, s:I, s:b, s:b, s:I, s:s}", "machine",
+    return json_pack("{s:s, s:s, s:s?, s:I, s:I, s:I, s:I, s:b, s:b, s:b, s:I, s:s}", "machine",
                      copy->machine, "recording", copy->recording, "name",
                      slash == NULL ? copy->path : slash + 1, "packets", (json_int_t)copy->packets,
                      "bytes", (json_int_t)copy->bytes, "missing", (json_int_t)copy->missing,
                      "until_ns", (json_int_t)copy->until, "ended", copy->ended, "full", copy->full,
-                     "refused", (json_int_t)copy->refused, "why", copy->why);
+                     "rejected", copy->rejected, "refused", (json_int_t)copy->refused, "why",
+                     copy->why);
 }
 
 json_t *filter_report_json(const struct filter *filter)

@@ -106,7 +106,8 @@ static void note_stored(struct hosts *hosts, bool all)
         struct metered_host *host = hosts_storing_host(hosts, copy);
         if (host == NULL)
             continue;
-        host->until = fabric_count(copy, "until_ns");
+        if (fabric_count(copy, "until_ns") > 0) /* else nothing of this one is stored */
+            host->until = fabric_count(copy, "until_ns");
         host->arrived |= none_left && !host->full && json_is_true(json_object_get(copy, "ended")) &&
                          fabric_count(copy, "refused") == 0;
     }

@@ -185,7 +185,7 @@ static void look_for_full(struct hosts *hosts)
     }
 }
 
-/* It has no name in the folder: its agent is of another version, or sends anything. */
+/* Its agent is of another version, or sends anything. */
 static void look_for_rejected(struct hosts *hosts)
 {
     char line[400];
@@ -194,8 +194,7 @@ static void look_for_rejected(struct hosts *hosts)
     for (size_t i = 0; (copy = hosts_storing_copy(hosts, i)) != NULL; i++) {
         struct metered_host *host = hosts_storing_host(hosts, copy);
         const char *why = json_string_value(json_object_get(copy, "why"));
-        if (host == NULL || host->rejected || fabric_count(copy, "refused") == 0 ||
-            json_is_string(json_object_get(copy, "name")))
+        if (host == NULL || host->rejected || !json_is_true(json_object_get(copy, "rejected")))
             continue;
         host->rejected = true;
         snprintf(line, sizeof(line), "its trace cannot be stored: %.300s", why == NULL ? "" : why);

@@ -94,13 +94,40 @@ static void put_back(struct service_sender *sender, json_t *first, int error)
     pthread_mutex_unlock(&sender->lock);
 }
 
-/* The server has not stored them, as far as is known. Another connection sends them again, and may find other streams there. */
+static bool is_to_stop(struct service_sender *sender)
+{
+    pthread_mutex_lock(&sender->lock);
+    bool is = sender->stops;
+    pthread_mutex_unlock(&sender->lock);
+    return is;
+}
+
+/* Waits as long as the server stores any: over a slow link, what has waited for an hour takes a while. */
+static int settle(struct service_sender *sender, struct problem *problem)
+{
+    unsigned pending = fabric_notices_pending(sender->fabric), before;
+    int result;
+
+    do {
+        before = pending;
+        result = fabric_settle(sender->fabric, SETTLE_MS, problem);
+        pending = fabric_notices_pending(sender->fabric);
+        take_messages(sender);
+    } while (result < 0 && pending < before && !is_to_stop(sender));
+    return result;
+}
+
+/* The server has not stored the last ones, as far as is known. Another connection sends them again, and may find other streams
+ * there. */
 static void take_back(struct service_sender *sender, const json_t *sent)
 {
+    size_t size = json_array_size(sent), pending = fabric_notices_pending(sender->fabric);
+    size_t stored = pending < size ? size - pending : 0;
+
     fabric_close(sender->fabric);
     sender->fabric = NULL;
     pthread_mutex_lock(&sender->lock);
-    for (size_t i = json_array_size(sent); i-- > 0;) {
+    for (size_t i = size; i-- > stored;) {
         if (json_array_size(sender->waiting) < WAITING_MOST)
             json_array_insert(sender->waiting, 0, json_array_get(sent, i));
         else
@@ -126,7 +153,7 @@ static int send_all(struct service_sender *sender, struct problem *problem)
         json_decref(first);
         take_messages(sender);
     }
-    int settled = fabric_settle(sender->fabric, SETTLE_MS, result == 0 ? problem : &of_others);
+    int settled = settle(sender, result == 0 ? problem : &of_others);
     if (settled < 0)
         take_back(sender, sent);
     json_decref(sent);
