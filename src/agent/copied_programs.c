@@ -11,7 +11,9 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pwd.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -245,15 +247,19 @@ struct found_program {
     char path[AGENT_PATH];      /* of the program; "": there is none */
 };
 
+static bool may_enter(const char *directory)
+{
+    struct stat folder;
+
+    return directory != NULL && directory[0] == '/' && stat(directory, &folder) == 0 &&
+           S_ISDIR(folder.st_mode) && access(directory, X_OK) == 0;
+}
+
 static void look(const char *name, const char *directory, const char *home,
                  struct found_program *ret_found)
 {
-    struct stat folder;
-    bool there = directory != NULL && directory[0] == '/' && stat(directory, &folder) == 0 &&
-                 S_ISDIR(folder.st_mode) && access(directory, X_OK) == 0;
-
-    if (!there)
-        directory = home == NULL || home[0] != '/' ? "/" : home;
+    if (!may_enter(directory))
+        directory = may_enter(home) ? home : "/";
     snprintf(ret_found->directory, sizeof(ret_found->directory), "%s", directory);
     bool is_there = strchr(name, '/') == NULL ? find_in_path(name, ret_found->path)
                                               : can_execute(directory, name, ret_found->path);
@@ -261,13 +267,15 @@ static void look(const char *name, const char *directory, const char *home,
         ret_found->path[0] = '\0';
 }
 
+#define LOOK_MS 5000 /* the user may stop his process, and a folder of a network may not answer */
+
 /* As this user, in a process of his: we are root, who may go anywhere. */
 static int look_as(const struct passwd *user, const char *name, const char *directory,
                    struct found_program *ret_found, struct problem *problem)
 {
     struct found_program found = {""};
     size_t used = 0;
-    ssize_t got;
+    ssize_t got = 1;
     int ends[2];
 
     if (pipe2(ends, O_CLOEXEC) < 0)
@@ -281,16 +289,19 @@ static int look_as(const struct passwd *user, const char *name, const char *dire
     }
     int error = errno;
     close(ends[1]);
-    do {
-        got = pid < 0 ? 0 : read(ends[0], (char *)&found + used, sizeof(found) - used);
+    struct pollfd answer = {.fd = ends[0], .events = POLLIN};
+    while (pid > 0 && used < sizeof(found) && got > 0 && poll(&answer, 1, LOOK_MS) > 0) {
+        got = read(ends[0], (char *)&found + used, sizeof(found) - used);
         used += got > 0 ? (size_t)got : 0;
-    } while (got > 0 || (got < 0 && errno == EINTR));
+    }
     close(ends[0]);
     if (pid < 0)
         return problem_set(problem, -error, "cannot fork: %s", strerror(error));
+    kill(pid, SIGKILL);
     waitpid(pid, NULL, 0);
     if (used < sizeof(found))
-        return problem_set(problem, -EPERM, "cannot become the user %s", user->pw_name);
+        return problem_set(problem, -EPERM, "cannot look for the program as the user %s",
+                           user->pw_name);
     *ret_found = found;
     return 0;
 }

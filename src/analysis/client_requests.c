@@ -86,6 +86,18 @@ uint64_t askings_gap(const struct askings *askings, uint32_t origin)
     return origin < askings->gap_room ? askings->gaps[origin].end : 0;
 }
 
+/* Its answer may have come while messages were not recorded. */
+static bool is_lost(const struct askings *askings, const struct question *question)
+{
+    return question->sent < askings_gap(askings, question->origin);
+}
+
+static void close_lost(const struct askings *askings, struct question *question)
+{
+    if (is_lost(askings, question))
+        question->is_open = false;
+}
+
 /* The end of a message or a connect. NULL: out of memory. */
 static struct question *question_of(struct askings *askings, const struct identities *identities,
                                     const struct history_event *event)
@@ -99,8 +111,7 @@ static struct question *question_of(struct askings *askings, const struct identi
     struct question *question = &askings->questions[place - 1];
     if (question->number != record->message.path || question->origin != origin)
         *question = (struct question){.number = record->message.path, .origin = origin};
-    if (question->is_open && question->sent < askings_gap(askings, origin))
-        question->is_open = false;
+    close_lost(askings, question);
     if (question->side != ASKING_SIDE_NOT_KNOWN || record->header.id == EVENT_CONNECT)
         return question;
     const struct path_record *path = identities_path(identities, origin, record->message.path);
@@ -240,7 +251,7 @@ static struct question *asked_in_vain(const struct askings *askings, struct aske
     struct question *question = question_at(askings, asker->end);
 
     if (asker->has_closed)
-        return &asker->closed;
+        return is_lost(askings, &asker->closed) ? NULL : &asker->closed;
     return question != NULL && waits_for(asker, question, asker->end) ? question : NULL;
 }
 
@@ -384,6 +395,7 @@ static void note_end(const struct askings *askings, const struct history_event *
     if (question == NULL)
         return;
     struct asker *asker = asker_at(askings, question->asker);
+    close_lost(askings, question);
     step->question = question;
     step->side = question->side;
     if (question->is_superseded)
@@ -449,6 +461,8 @@ static void note_move(const struct askings *askings, const struct history_event 
     const struct asker *asker = asker_at(askings, event->stream_place);
     struct question *question = asker == NULL ? NULL : question_at(askings, asker->end);
 
+    if (question != NULL)
+        close_lost(askings, question);
     if (question != NULL && waits_for(asker, question, asker->end) &&
         header->id != EVENT_SCHEDULE && header->id != EVENT_STREAM &&
         asker->stream == header->stream && asker->origin == event->event.origin)

@@ -24,7 +24,7 @@
  * Two sockets that were made together: neither is known to ask (programs use one pair for each direction), so what is
  * sent there counts as a question only once the other end has answered.
  *
- * Where FLAGS stop the recording of messages for a time, what was open before has no end that is known.
+ * Where FLAGS stop the recording of all processes' messages for a time, what was open before has no end that is known.
  *
  * All times are ns of the origin's clock. Memory is bounded by the ends and threads that live.
  */

@@ -194,18 +194,18 @@ static int rest(struct steering *steering, struct problem *problem)
     long cpus = sysconf(_SC_NPROCESSORS_ONLN);
     double time = steering->cost_time * (double)(cpus > 0 ? cpus : 1);
     double cost = time > 0 ? steering->cost / time : 0;
-    uint64_t length = steer_rest(steering->steer, cost);
+    double mean = 0;
+    uint64_t length = steer_rest(steering->steer, cost, &mean);
     char percent[UNIT_SIZE], average[UNIT_SIZE];
 
     if (length == 0 || steering->session != NULL)
         return 0;
     int result = set_rest(steering, length, problem);
     if (result == 0 && steering->wakes != 0 && steering->tally.rested == 0) {
-        double window = (double)steering->policy->window;
         show_percent((uint64_t)(cost * 1e6), 1000000, percent);
-        show_percent((uint64_t)(cost * 1e6 * window / (window + (double)length)), 1000000, average);
-        command_say("measuring takes %s%% of the CPUs: the meter rests for up to 60 s after each "
-                    "window in which nothing is to be done, so that it takes about %s%% on average",
+        show_percent((uint64_t)(mean * 1e6), 1000000, average);
+        command_say("measuring takes %s%% of the CPUs: the meter rests for up to 60 s whenever "
+                    "there is nothing to do, so that it takes about %s%% on average",
                     percent, average);
     }
     return result;

@@ -321,9 +321,9 @@ int steer_new(const struct steer_policy *policy, const struct steer_machine *mac
               const struct steer_calls *calls, bool dry, struct steer **ret_steer);
 void steer_free(struct steer *steer); /* NULL is allowed */
 
-/* How long nothing has to be measured, ns, since nothing is to be done, and measuring took `cost` of the machine's CPUs, more than the policy
- * allows; 0: the next slice is wanted. */
-uint64_t steer_rest(const struct steer *steer, double cost);
+/* How long nothing is to be measured now, ns, since nothing is to be done, and measuring took `cost` of the machine's CPUs, more than the
+ * policy allows; 0: the next slice is wanted. *ret_average: what it takes then on average, the rest included. */
+uint64_t steer_rest(const struct steer *steer, double cost, double *ret_average);
 /* So many ns have passed that were not measured. */
 void steer_rested(struct steer *steer, double time);
 

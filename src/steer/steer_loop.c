@@ -45,12 +45,13 @@ struct steer {
     bool waits;               /* an act has enough to gain, but the window was unsteady */
     enum state state, next;   /* after settling */
     uint64_t time, since, number;
-    double waited;  /* ns since then, however late records are read */
-    uint64_t took;  /* ns: the latest act, or its way back */
-    double late;    /* ns: the latest slice */
-    double settles; /* ns after `since` that are not measured */
-    bool looked;    /* at this trial, and its window is to be twice as long */
-    uint64_t acted; /* ns: the latest act; 0: none */
+    double waited;   /* ns since then, however late records are read ... */
+    double measured; /* ... since the meter rested, too */
+    uint64_t took;   /* ns: the latest act, or its way back */
+    double late;     /* ns: the latest slice */
+    double settles;  /* ns after `since` that are not measured */
+    bool looked;     /* at this trial, and its window is to be twice as long */
+    uint64_t acted;  /* ns: the latest act; 0: none */
     struct window window, before;
     struct window
         recent; /* a window as long as the policy says, also where the goal's takes longer: for rules */
@@ -72,7 +73,7 @@ static void begin(struct steer *steer, enum state state)
 {
     steer->state = state;
     steer->since = steer->time;
-    steer->waited = 0;
+    steer->waited = steer->measured = 0;
     steer->window = steer->recent = (struct window){.slices = 0};
 }
 
@@ -378,10 +379,10 @@ static int look_at_rules(struct steer *steer, struct problem *problem)
     return 0;
 }
 
-/* Whether a window takes longer than is worth waiting for. */
-static bool is_late(const struct steer *steer)
+/* ns: how long a window is waited for. */
+static double patience_of(const struct steer *steer)
 {
-    return steer->waited > fmax(FEW_AFTER, 4 * (double)steer->policy->window);
+    return fmax(FEW_AFTER, 4 * (double)steer->policy->window);
 }
 
 static int learn(struct steer *steer, struct problem *problem)
@@ -389,7 +390,7 @@ static int learn(struct steer *steer, struct problem *problem)
     struct steer_candidate best;
     size_t act;
 
-    bool late = is_late(steer);
+    bool late = steer->waited > patience_of(steer);
     int result = look_at_rules(steer, problem);
     if (result != 0)
         return result < 0 ? result : 0;
@@ -513,6 +514,7 @@ int steer_add(struct steer *steer, const struct steer_slice *slice, struct probl
 {
     steer->time += (uint64_t)slice->length;
     steer->waited += fmax(slice->length, slice->real);
+    steer->measured += fmax(slice->length, slice->real);
     steer->late = slice->late;
     memcpy(steer->ages, slice->ages, sizeof(steer->ages));
     if (steer->state == SETTLES) {
@@ -538,23 +540,26 @@ int steer_add(struct steer *steer, const struct steer_slice *slice, struct probl
 
 /* Only between two windows: what has changed meanwhile shows in the next one. And where there was none for so long, as records were
  * lost in each second. */
-uint64_t steer_rest(const struct steer *steer, double cost)
+uint64_t steer_rest(const struct steer *steer, double cost, double *ret_average)
 {
     double most = steer->policy->cost;
-    bool late = is_late(steer);
+    bool late = steer->measured > patience_of(steer);
 
     if (steer->state != LEARNS || steer->waits || !(cost > most) ||
         (!late && (steer->waited > 0 || !steer->said_nothing)))
         return 0;
-    double rest = (late ? steer->waited : steer->before.sum.length) * (cost / most - 1);
-    return rest < REST_LEAST ? 0 : (uint64_t)fmin(REST_MOST, rest);
+    double measured = late ? steer->measured : steer->before.sum.length;
+    double rest = fmin(REST_MOST, measured * (cost / most - 1));
+    *ret_average = cost * measured / (measured + rest);
+    return rest < REST_LEAST ? 0 : (uint64_t)rest;
 }
 
 void steer_rested(struct steer *steer, double time)
 {
     steer->time += (uint64_t)time;
-    if (is_late(steer))
-        steer->waited = 0;
+    if (steer->measured > patience_of(steer))
+        steer->recent = (struct window){.slices = 0};
+    steer->measured = 0;
 }
 
 /* ---- begin and end ---- */

@@ -570,3 +570,31 @@ $ dpm stats --json trace
 jq: [.processes[] | .request_ns // .response_ns | .count, .max < 11e6] == [4, true, 4, true]
 $ dpm why --requests --json trace
 jq: .requests | .count == 4 and .p99_ns < 11e6
+
+== ... nor had it none: the client closes its connections after that time
+| client  asks -. [ nothing is recorded: answered ] closes      asks another, with as many bytes
+process client
+outside names at 10.0.0.5
+outside names2 at 10.0.0.6
+outside server at 10.0.0.8
+udp d: client > names ports 41000,53
+udp e: client > names2 ports 41001,53
+tcp c: client > server
+client connects c
+client sends 30 on c
+client waits on c for 10ms
+client sends 40 on d
+client waits on d for 10ms
+at 1s FLAGS flags=0x10 meterFlags=0x8000
+at 5s FLAGS flags=0x10 meterFlags=0xffff
+client idles until 6s
+client sends 40 on e
+names2 receives 40 on e
+names2 idles 10ms
+names2 sends 90 on e
+client receives 90 on e
+client closes d
+client closes c
+client ends
+$ dpm stats --json trace
+jq: .processes[0] | .request_ns.count == 1 and .request_ns.max < 11e6 and .requests.unanswered == 0 and .requests.retried == 0

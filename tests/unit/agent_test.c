@@ -725,7 +725,8 @@ static void test_program_found(void **state)
     if (nobody == NULL)
         return;
     found = find_program("nobody");
-    assert_string_equal(json_string_value(json_object_get(found, "directory")), nobody->pw_dir);
+    const char *home = access(nobody->pw_dir, X_OK) == 0 ? nobody->pw_dir : "/";
+    assert_string_equal(json_string_value(json_object_get(found, "directory")), home);
     assert_null(json_object_get(found, "path"));
     json_decref(found);
 }

@@ -385,7 +385,8 @@ static uint64_t time_trying(const struct communication *communication,
 {
     const char *port = port_of(failure->address);
 
-    if (failure->count < TRIES || failure->process == NO_PROCESS)
+    if (failure->count < TRIES || failure->process == NO_PROCESS ||
+        strcmp(failure->address, "*") == 0) /* several addresses */
         return 0;
     for (size_t i = 0; i < communication->path_count; i++) {
         const struct communication_path *path = &communication->paths[i];
