@@ -288,6 +288,77 @@ $ dpm report trace
 says: /limited used up its CPU limit
 never: Prediction
 
+== a worker that uses all of a limit of one CPU is never throttled; two of them would be
+process one launched
+process two created by one
+process server pid 200 cgroup 7
+tcp c1: one > server ports 40001,80
+tcp c2: two > server ports 40002,80
+one connects c1
+server accepts c1
+two connects c2
+server accepts c2
+one sends 10 on c1
+two sends 10 on c2
+20 times
+    server receives on c1
+    server computes 20ms
+    server sends 10 on c1
+    one receives on c1
+    one sends 10 on c1
+    server receives on c2
+    server computes 20ms
+    server sends 10 on c2
+    two receives on c2
+    two sends 10 on c2
+end
+one ends
+two ends
+at 0s NAME number=7 kind=2 name=/limited
+at 0s CGROUP cgroup=7 quota=100ms period=100ms cpu=1s periods=10 throttledPeriods=0 throttled=0ms
+at 0.8s CGROUP cgroup=7 quota=100ms period=100ms cpu=1.8s periods=18 throttledPeriods=0 throttled=0ms
+at 0s SUMMARY cpuUser=10s cpuIdle=50s runnable=1
+at 0.5s SUMMARY cpuUser=10.5s cpuIdle=50.5s runnable=1
+$ dpm whatif --json --replicas server=2 trace
+jq: near(.recorded.latency_p50_ns; 40e6) and .then.latency_p50_ns < 25e6
+$ dpm report trace
+never: Prediction
+never: used up its CPU limit
+
+== a worker that uses a quarter of its CPU limit: two of them would use half of it
+process one launched
+process two created by one
+process server pid 200 cgroup 7
+tcp c1: one > server ports 40001,80
+tcp c2: two > server ports 40002,80
+one connects c1
+server accepts c1
+two connects c2
+server accepts c2
+one sends 10 on c1
+two sends 10 on c2
+20 times
+    server receives on c1
+    server computes 20ms
+    server sends 10 on c1
+    one receives on c1
+    one sends 10 on c1
+    server receives on c2
+    server computes 20ms
+    server sends 10 on c2
+    two receives on c2
+    two sends 10 on c2
+end
+one ends
+two ends
+at 0s NAME number=7 kind=2 name=/limited
+at 0s CGROUP cgroup=7 quota=400ms period=100ms cpu=1s periods=10 throttledPeriods=0 throttled=0ms
+at 0.8s CGROUP cgroup=7 quota=400ms period=100ms cpu=1.8s periods=18 throttledPeriods=0 throttled=0ms
+at 0s SUMMARY cpuUser=10s cpuIdle=50s runnable=1
+at 0.5s SUMMARY cpuUser=10.5s cpuIdle=50.5s runnable=1
+$ dpm report trace
+says: Prediction With 2 workers of server instead of 1
+
 == a CPU limit that others use up is none of the worker's
 process one launched
 process two created by one

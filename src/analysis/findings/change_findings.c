@@ -25,14 +25,24 @@ static double gain_of(const struct whatif_trial *trial)
 
 #define NO_CPU_MOST 0.3 /* of the requests' latency */
 
+/* How many times as many requests are answered each second; 0: not known. */
+static double growth_of(const struct whatif_answer *answer)
+{
+    double recorded = answer->recorded.per_second;
+
+    return recorded > 0 ? answer->then.per_second / recorded : 0;
+}
+
 /* The model knows no CPU limit: its requests get the CPU time of more workers. Where no limit was recorded, long waits for a CPU
  * may have one as their reason. */
 static bool may_be_limited(const struct findings_from *from, const struct whatif_trial *trial)
 {
+    double growth = growth_of(&trial->answer);
+
     for (uint32_t i = 0; i < from->communication->process_count; i++) {
         const struct communication_process *process = &from->communication->processes[i];
         if (process_is_named(trial->change.name, process->pid, process->name, process->command) &&
-            findings_process_throttled(from->communication, process))
+            findings_process_limited(from->communication, process, growth))
             return true;
     }
     return trial->answer.lacked > NO_CPU_MOST;
