@@ -432,6 +432,36 @@ jq: near(.recorded.latency_p50_ns; 40e6) and .then.latency_p50_ns < 25e6
 $ dpm report trace
 never: Prediction
 
+== the CPUs are busy with requests for less time than they are busy
+| client   == 20 ms ==.              .== 20 ms ==.
+| w1, w2               == 20 ms ==               == 20 ms == ...
+machine vm cpus 1
+process client launched
+process server pid 200
+thread w1 of server
+thread w2 of server
+tcp c1: client > server ports 40001,80
+tcp c2: client > server ports 40002,80
+client connects c1
+server accepts c1
+client connects c2
+server accepts c2
+20 times
+    for K in 1 2
+        client sends 10 on c$K
+        w$K receives on c$K
+        w$K computes 20ms
+        w$K sends 10 on c$K
+        client receives on c$K
+        client computes 20ms
+    end
+end
+client ends
+at 0s SUMMARY cpuUser=10s cpuIdle=50s runnable=1
+at 1.5s SUMMARY cpuUser=11.5s cpuIdle=50s runnable=1
+$ dpm whatif --speed server=2 trace
+like: As recorded, the CPUs are busy with requests for (49|5[01])(\.\d+)?% of the time
+
 == a single request has a latency, and no rate
 process client launched
 process server pid 200
@@ -457,7 +487,7 @@ never: a second
 $ dpm whatif --json --search trace
 jq: .recorded.requests_per_second == null and all(.changes[]; .requests_per_second == null)
 $ dpm report trace
-says: Prediction If server did not wait for the disk, the median latency would be
+says: Prediction If server did not wait for the disk, the median latency of only 1 request would be
 says: instead of 20.0 ms (dpm whatif --wait server,disk=0 trace;
 
 == Nagle's algorithm holds back the second of two sends
@@ -479,7 +509,7 @@ client ends
 $ dpm whatif --json --no-holdback trace
 jq: near(.recorded.latency_p50_ns; 40e6) and .then.latency_p50_ns < 1e6 and .off < 0.02
 $ dpm report trace
-says: Prediction If no message waited for a delayed acknowledgement, the median latency would be
+says: Prediction If no message waited for a delayed acknowledgement, the median latency of only 15 requests would be
 says: (dpm whatif --no-holdback trace;
 
 == a server that computes, and one that waits for the disk
@@ -498,7 +528,7 @@ server accepts c
 end
 client ends
 $ dpm report trace
-says: Prediction If server did not wait for the disk, the median latency would be 30.0 ms instead of 40.0 ms, with
+says: Prediction If server did not wait for the disk, the median latency of only 10 requests would be 30.0 ms instead of 40.0 ms, with
 $ dpm whatif --json --speed server=3 trace
 jq: .at_best == null
 jq: near(.recorded.latency_p50_ns; 40e6) and near(.then.latency_p50_ns; 20e6) and .then.busiest == "server"
@@ -545,7 +575,7 @@ $ dpm whatif --json --search trace
 jq: [.changes[] | "\(.change) \(.latency_p50_ns / 1e6 | round)"] == ["--merge 'front>back' 12", "--speed back=2 15"] and
     .changes[1].concerns > 0.45
 $ dpm report trace
-says: Prediction If front asked back once for each request, the median latency would be 12.0 ms instead of 20.1 ms, with
+says: Prediction If front asked back once for each request, the median latency of only 10 requests would be 12.0 ms instead of 20.1 ms, with
 says: (dpm whatif --merge 'front>back' trace; without a change
 
 == the same questions, of which the ptrace meter records no arrivals
@@ -735,6 +765,30 @@ $ dpm whatif --json --wait first,no_cpu=0 trace
 jq: near(.recorded.latency_p50_ns; 40e6) and near(.then.latency_p50_ns; 10e6) and .no_cpu_kept < 0.01
 $ dpm whatif --json --speed first=2 trace
 jq: near(.then.latency_p50_ns; 35e6) and .no_cpu_kept > 0.74
+$ dpm whatif --speed first=2 trace
+says: ; time without a CPU may stay, or disappear
+
+== time without a CPU, which no other program needs to have used
+process one launched
+process first pid 200
+tcp c1: one > first ports 40001,80
+one connects c1
+first accepts c1
+50 times
+    one sends 10 on c1
+    first receives on c1
+    first computes 5ms
+    first lacks a CPU for 1ms
+    first sleeps 65ms in clock_nanosleep
+    first sends 10 on c1
+    one receives on c1
+end
+one ends
+$ dpm whatif --json --speed first=2 trace
+jq: near(.then.latency_p50_ns; 68.5e6) and .no_cpu_kept > 0.01 and .no_cpu_kept < 0.02 and .low == null
+$ dpm whatif --speed first=2 trace
+says: of requests' latency without a CPU, because other threads used it, one was being woken, or there is a limit, stays: the gain may be larger.
+never: other programs
 
 == processes of the server's name that it makes for one request each are no workers
 process one launched

@@ -33,6 +33,7 @@
 
 #define WHATIF_REQUESTS_MOST 50000u /* the first ones */
 #define WHATIF_REQUESTS_FEW  5000u  /* for a report, which has other things to say */
+#define WHATIF_HARDLY_ANY    40u    /* fewer say little about a median */
 
 struct whatif_party {
     uint32_t origin, pid;

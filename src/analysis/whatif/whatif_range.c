@@ -19,7 +19,6 @@
 
 #define BATCHES     10u
 #define STUDENT     1.833 /* t, nine degrees of freedom: nine tenths are between -t and t */
-#define FEW         40u   /* requests: less than four a batch say nothing about a median */
 #define SPREAD_FEW  0.5
 #define SPREAD_MOST 0.9
 
@@ -50,7 +49,7 @@ static struct spread find_spread(const struct whatif_model *model, uint64_t *lat
     double medians[BATCHES], means[BATCHES];
     size_t count = model->request_count;
 
-    if (count < FEW)
+    if (count < WHATIF_HARDLY_ANY) /* less than four a batch */
         return (struct spread){SPREAD_FEW, SPREAD_FEW};
     for (unsigned i = 0; i < BATCHES; i++) {
         size_t from = count * i / BATCHES, to = count * (i + 1) / BATCHES;

@@ -80,13 +80,15 @@ static void pool_text(const struct whatif_model *model, uint32_t pool, char text
 static void print_busiest(const struct whatif_model *model, const struct whatif_figures *figures,
                           const char *when, FILE *file)
 {
-    char name[PROCESS_NAME_SIZE] = "the CPUs", busy[UNIT_SIZE];
+    char name[PROCESS_NAME_SIZE], busy[UNIT_SIZE];
 
-    if (figures->busiest != 0)
-        pool_text(model, figures->busiest, name);
     whatif_share_text(figures->busy, busy);
-    fprintf(file, "%s, %s%s are busy for %s%% of the time", when,
-            figures->busiest == 0 ? "" : "the workers of ", name, busy);
+    if (figures->busiest != 0) {
+        pool_text(model, figures->busiest, name);
+        fprintf(file, "%s, the workers of %s are busy for %s%% of the time", when, name, busy);
+    } else {
+        fprintf(file, "%s, the CPUs are busy with requests for %s%% of the time", when, busy);
+    }
     if (figures->waiting >= 0.01) {
         whatif_share_text(figures->waiting, busy);
         fprintf(file, ", and requests wait for a free worker for %s%% of their latency", busy);
@@ -174,10 +176,11 @@ static void print_all_kept(const struct whatif_answer *answer, bool more_workers
 
     if ((said >> WHY_NO_CPU & 1) == 0)
         print_kept(answer->no_cpu,
-                   more_workers ? "requests' latency without a CPU, because of other programs, "
-                                  "stays: the gain may be larger."
-                                : "requests' latency without a CPU, because of other programs or "
-                                  "a limit, stays: the gain may be larger.",
+                   more_workers
+                       ? "requests' latency without a CPU, because other threads used it or one "
+                         "was being woken, stays: the gain may be larger."
+                       : "requests' latency without a CPU, because other threads used it, one was "
+                         "being woken, or there is a limit, stays: the gain may be larger.",
                    file);
     if (more_workers && answer->lacked >= KEPT_LITTLE)
         fputs(" If a CPU limit caused time without a CPU, that grows with more workers: they gain "

@@ -18,7 +18,7 @@ void whatif_why_text(unsigned why, bool of_run, FILE *file)
         [WHY_REQUESTS] = "requests are few, or vary",
         [WHY_MODEL] = "the model's error may stay as it is",
         [WHY_CALLS] = "the CPU time of calls may be saved, too",
-        [WHY_NO_CPU] = "time in which other programs have the CPUs may stay, or disappear",
+        [WHY_NO_CPU] = "time without a CPU may stay, or disappear",
         [WHY_QUEUES] = "queues behind other work may disappear",
         [WHY_COLD] = "nearly all of a request is waited for, and what remains may be computed "
                      "faster without these waits",
