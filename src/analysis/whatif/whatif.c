@@ -243,6 +243,11 @@ static bool has_calls(const struct whatif_change *change)
            (change->kind == WHATIF_WAIT && change->wait != ELAPSED_NO_CPU && change->amount == 0);
 }
 
+static bool sends_together(const struct whatif_change *change)
+{
+    return change->kind == WHATIF_MERGE && change->amount > 1;
+}
+
 static void begin_changes(struct whatif_asking *asking, bool calls_go, struct problem *problem)
 {
     const struct whatif_model *model = asking->model;
@@ -311,8 +316,10 @@ int whatif_asking_try(struct whatif_asking *asking, const struct whatif_change *
     ret_answer->no_cpu = no_cpu_of(asking, asking->changed.ops);
     ret_answer->pool = asking->changed.pool;
     ret_answer->pools = asking->changed.pools;
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         ret_answer->calls_stay = ret_answer->calls_stay || has_calls(&changes[i]);
+        ret_answer->together = ret_answer->together || sends_together(&changes[i]);
+    }
     return 0;
 }
 
@@ -328,6 +335,15 @@ static int try_at_best(struct whatif_asking *asking, const struct whatif_change 
                : 0;
 }
 
+static void forget_latencies(struct whatif_answer *answer)
+{
+    struct whatif_figures *const all[] = {&answer->then, &answer->at_best, &answer->low,
+                                          &answer->high};
+
+    for (size_t i = 0; i < ARRAY_SIZE(all); i++)
+        all[i]->median = all[i]->p99 = 0;
+}
+
 int whatif_ask(const struct whatif_model *model, const struct whatif_change *changes, size_t count,
                uint32_t cpus, struct whatif_answer *ret_answer, struct problem *problem)
 {
@@ -340,6 +356,8 @@ int whatif_ask(const struct whatif_model *model, const struct whatif_change *cha
         result = try_at_best(&asking, changes, count, ret_answer, problem);
     if (result == 0)
         result = whatif_find_range(&asking, changes, count, ret_answer, problem);
+    if (result == 0 && ret_answer->together)
+        forget_latencies(ret_answer);
     whatif_asking_end(&asking);
     return result;
 }

@@ -118,6 +118,8 @@ struct whatif_answer {
      * computed just before and after them goes, too. */
     bool calls_stay;
     struct whatif_figures at_best;
+    /* Requests are sent together, and wait for each other's answers: their latencies are not known. They are 0 after whatif_ask. */
+    bool together;
     /* What bounds the rate, the median and the 99th percentile, smallest and largest of each; only whatif_ask fills them in. */
     struct whatif_figures low, high;
     bool is_range; /* the rate or the median may be more than a tenth off ... */

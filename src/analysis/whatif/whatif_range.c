@@ -209,7 +209,8 @@ int whatif_find_range(struct whatif_asking *asking, const struct whatif_change *
     widen(answer, &spread, tail_low, tail_high);
     answer->is_range =
         whatif_is_range(answer->then.per_second, answer->low.per_second, answer->high.per_second) ||
-        whatif_is_range((double)answer->then.median, (double)answer->low.median,
-                        (double)answer->high.median);
+        (!answer->together &&
+         whatif_is_range((double)answer->then.median, (double)answer->low.median,
+                         (double)answer->high.median));
     return result;
 }

@@ -53,10 +53,10 @@ static int print_table(const struct whatif_answer *answer, FILE *file)
 
     if (result == 0 && has_rate(&answer->recorded))
         result = add_rate(&table, answer);
-    if (result == 0)
+    if (result == 0 && !answer->together)
         result = add_latency(&table, "latency P50", answer->recorded.median, answer->base.median,
                              answer->then.median);
-    if (result == 0)
+    if (result == 0 && !answer->together)
         result = add_latency(&table, "latency P99", answer->recorded.p99, answer->base.p99,
                              answer->then.p99);
     if (result == 0)
@@ -158,13 +158,14 @@ static void print_range(const struct whatif_answer *answer, FILE *file)
     show_duration(answer->low.median, medians[0]);
     show_duration(answer->high.median, medians[1]);
     if (has_rate(&answer->low))
-        fprintf(file, "It may be between %s and %s requests/s, P50 ", rates[0], rates[1]);
+        fprintf(file, "It may be between %s and %s requests/s%s", rates[0], rates[1],
+                answer->together ? "" : ", P50 ");
     else
         fputs("The latency may be ", file);
-    if (answer->low.median == 0) /* if all of it was the CPU time of calls: nothing bounds it */
-        fprintf(file, "at most %s", medians[1]);
-    else
+    if (answer->low.median != 0)
         fprintf(file, "between %s and %s", medians[0], medians[1]);
+    else if (!answer->together) /* if all was the CPU time of calls: nothing bounds it */
+        fprintf(file, "at most %s", medians[1]);
     whatif_why_text(answer->why, false, file);
     fputs(".\n\n", file);
 }
