@@ -506,6 +506,9 @@ server accepts c
     client idles 10ms
 end
 client ends
+$ dpm whatif --no-holdback trace
+says: latency P50 40.0 ms 40.0 ms
+like: latency P50 .* -99\.[89]%
 $ dpm whatif --json --no-holdback trace
 jq: near(.recorded.latency_p50_ns; 40e6) and .then.latency_p50_ns < 1e6 and .off < 0.02
 $ dpm report trace
@@ -535,6 +538,9 @@ jq: near(.recorded.latency_p50_ns; 40e6) and near(.then.latency_p50_ns; 20e6) an
 $ dpm whatif --wait server,disk=0 trace
 says: It may be between 15.0 and 51,668 requests/s, P50 between 13.5 us and 46.5 ms: requests are few, or vary; the CPU time of calls may be saved, too.
 never: The CPU time of these calls
+$ dpm whatif --delay 'client>server=0ms' trace
+like: latency P50 .* 0%
+never: -0%
 $ dpm whatif --delay 'client>server=0ms' --wait server,disk=0 --wait server,no_cpu=0 --wait client,no_cpu=0 trace
 like: (P50|The latency may be) at most 46\.[0-9] ms: requests are few
 never: 0 ns
@@ -870,8 +876,8 @@ $ dpm whatif --json --speed gzip=100 trace
 jq: .then.most_of_path.name == "head" and .then.most_of_path.share > 0.8
 $ dpm whatif --speed gzip=100 trace
 says: RECORDED MODEL OF IT THEN CHANGE
-says: As recorded, most of the critical path is gzip: computing, 9
-says: Then, most of the critical path is head: computing,
+says: As recorded, the largest part of the critical path is gzip: computing, 9
+says: Then, the largest part of the critical path is head: computing,
 says: Without a change the model is
 $ dpm whatif --json --delay 'head>gzip=200ms' trace
 jq: .then.elapsed_ns > .recorded.elapsed_ns + 150e6
