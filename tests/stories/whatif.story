@@ -60,6 +60,8 @@ says: requests/s instead of
 says: (dpm whatif --replicas server=2 trace; without a change the model is
 $ dpm report --json trace
 jq: [.findings[] | select(.kind == "change")] | length == 1
+$ dpm report --to 700ms trace
+says: (dpm whatif --replicas server=2 --to 0.7s trace; without a change
 $ dpm whatif --wait server,disk=0.5 trace
 exits: 1
 says: no request waited for that in a process named server
@@ -489,6 +491,27 @@ jq: .recorded.requests_per_second == null and all(.changes[]; .requests_per_seco
 $ dpm report trace
 says: Prediction If server did not wait for the disk, the median latency of only 1 request would be
 says: instead of 20.0 ms (dpm whatif --wait server,disk=0 trace;
+
+== a report takes the first 5,000 requests, and the command that it names has more
+process client launched
+process server pid 200
+tcp c: client > server ports 40001,80
+client connects c
+server accepts c
+5010 times
+    client sends 70 on c
+    server receives on c
+    server sleeps 1ms in fdatasync uninterruptible
+    server computes 1ms
+    server sends 150 on c
+    client receives on c
+end
+client ends
+$ dpm report trace
+says: Prediction If server did not wait for the disk, the median latency of the first 5,000 requests would be
+says: (dpm whatif --wait server,disk=0 trace, which takes more of them; without a change
+$ dpm whatif --json --wait server,disk=0 trace
+jq: .requests == 5010 and .left_out == 0
 
 == Nagle's algorithm holds back the second of two sends
 process client launched

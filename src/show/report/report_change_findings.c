@@ -58,8 +58,9 @@ void report_say_change(const struct report *report, const struct finding *findin
     if (answer->recorded.per_second > 0) /* a single request has no rate */
         snprintf(rates, sizeof(rates), ", with %s requests/s instead of %s", rate_then, rate);
     report_say(content, "Prediction",
-               "%s, the median latency%s would be %s instead of %s%s (dpm whatif %s%s%s; without a "
-               "change the model is %s%% off).",
-               change, of, then, now, rates, option, report->traces == NULL ? "" : " ",
-               report->traces == NULL ? "" : report->traces, off);
+               "%s, the median latency%s would be %s instead of %s%s (dpm whatif %s%s%s%s%s; "
+               "without a change the model is %s%% off).",
+               change, of, then, now, rates, option, report->times == NULL ? "" : report->times,
+               report->traces == NULL ? "" : " ", report->traces == NULL ? "" : report->traces,
+               answer->left_out > 0 ? ", which takes more of them" : "", off);
 }
