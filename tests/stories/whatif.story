@@ -677,6 +677,58 @@ jq: near(.recorded.latency_p50_ns; 12e6) and near(.then.latency_p50_ns; 8e6) and
 $ dpm whatif --json --keep-connections 'client>front' --keep-connections 'front>back' trace
 jq: near(.then.latency_p50_ns; 5.06e6)
 
+== a loop of clients that ask once each: it asks sooner when it has its answer sooner
+process sh launched
+process server pid 200
+for N in 1 2 3 4 5 6 7 8
+    process curl.$N created by sh
+    tcp c$N: curl.$N > server ports 4100$N,80
+    curl.$N connects c$N
+    curl.$N sends 10 on c$N
+    server accepts c$N
+    server receives on c$N
+    server sleeps 10ms in clock_nanosleep
+    server sleeps 10ms in fdatasync uninterruptible
+    server sends 10 on c$N
+    curl.$N receives on c$N
+    curl.$N ends
+    sh waits for curl.$N
+end
+sh ends
+$ dpm whatif --json --wait server,disk=0 trace
+jq: near(.recorded.latency_p50_ns; 20e6) and near(.then.latency_p50_ns; 10e6) and .off < 0.02 and
+    .then.requests_per_second > 1.9 * .recorded.requests_per_second
+
+== two clients that ask at the same time, though they are of one program
+process curl.1 launched
+process curl.2 created by curl.1
+process server pid 200
+tcp c1: curl.1 > server ports 40001,80
+tcp c2: curl.2 > server ports 40002,80
+curl.1 connects c1
+server accepts c1
+curl.2 connects c2
+server accepts c2
+curl.1 sends 10 on c1
+curl.2 sends 10 on c2
+20 times
+    server receives on c1
+    server sleeps 20ms in clock_nanosleep
+    server sends 10 on c1
+    curl.1 receives on c1
+    curl.1 sends 10 on c1
+    server receives on c2
+    server sleeps 20ms in clock_nanosleep
+    server sends 10 on c2
+    curl.2 receives on c2
+    curl.2 sends 10 on c2
+end
+curl.1 ends
+curl.2 ends
+$ dpm whatif --json --replicas server=2 trace
+jq: near(.recorded.latency_p50_ns; 40e6) and .off < 0.03 and near(.then.latency_p50_ns; 20e6) and
+    .then.requests_per_second > 1.9 * .recorded.requests_per_second
+
 == a connection for each request: what comes after the answer is no question, and the worker takes the next one a while later
 | one     ask --- 20 ms ---. end     ask ...
 | two     ask ......................---- 20 ms ---.

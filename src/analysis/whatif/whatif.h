@@ -9,7 +9,7 @@
  * A request becomes a program: what it waited for keeps its length (delay), computing takes a CPU of its machine, and each
  * process that it enters is a worker of a pool. Of what ran in parallel, only what ended last is part of it. Time in a queue is
  * not kept: it comes out of the simulation. Clients are closed loops, as many as had requests in progress: each asks again as long
- * after its answer as it did.
+ * after its answer as it did. Processes of one program that ask one after the other are one client.
  *
  *      a pool    threads of one name, in processes of one name and command line
  *      blocking  they have one request at a time: a worker is held from its first to its last step for it
