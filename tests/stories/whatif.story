@@ -513,6 +513,46 @@ says: (dpm whatif --wait server,disk=0 trace, which takes more of them; without 
 $ dpm whatif --json --wait server,disk=0 trace
 jq: .requests == 5010 and .left_out == 0
 
+== a burst, in which no client asks again, has no rate
+process one launched
+process two created by one
+process three created by one
+process server pid 200
+tcp c1: one > server ports 40001,80
+tcp c2: two > server ports 40002,80
+tcp c3: three > server ports 40003,80
+one connects c1
+server accepts c1
+two connects c2
+server accepts c2
+three connects c3
+server accepts c3
+one sends 10 on c1
+two sends 10 on c2
+three sends 10 on c3
+for N in 1 2 3
+    server receives on c$N
+    server sleeps 20ms in clock_nanosleep
+    server sends 10 on c$N
+end
+one receives on c1
+two receives on c2
+two ends
+three receives on c3
+three ends
+one waits for three
+one ends
+at 0s SUMMARY cpuUser=10s cpuIdle=50s runnable=1
+at 0.05s SUMMARY cpuUser=10s cpuIdle=50.1s runnable=1
+$ dpm whatif --json --replicas server=3 trace
+jq: near(.recorded.latency_p50_ns; 40e6) and near(.then.latency_p50_ns; 20e6) and
+    all((.recorded, .model, .then, .low, .high); .requests_per_second == null)
+$ dpm whatif --replicas server=3 trace
+says: The latency may be between
+never: requests/s
+$ dpm report trace
+says: Prediction With 3 workers of server instead of 1, the median latency of only 3 requests would be 20.0 ms instead of 40.0 ms (dpm whatif
+
 == Nagle's algorithm holds back the second of two sends
 process client launched
 process server pid 200

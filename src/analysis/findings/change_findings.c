@@ -25,12 +25,12 @@ static double gain_of(const struct whatif_trial *trial)
 
 #define NO_CPU_MOST 0.3 /* of the requests' latency */
 
-/* How many times as many requests are answered each second; 0: not known. */
+/* How many times as many requests are answered each second. If that is not known, clients do not think between them. */
 static double growth_of(const struct whatif_answer *answer)
 {
-    double recorded = answer->recorded.per_second;
+    double recorded = answer->recorded.per_second, then = answer->then.per_second;
 
-    return recorded > 0 ? answer->then.per_second / recorded : 0;
+    return recorded > 0 && then > 0 ? then / recorded : answer->recorded.mean / answer->then.mean;
 }
 
 /* The model knows no CPU limit: its requests get the CPU time of more workers. Where no limit was recorded, long waits for a CPU

@@ -18,11 +18,11 @@ int whatif_by_time(const void *one, const void *other)
 
 #define ENOUGH 20 /* requests */
 
-double whatif_rate(uint64_t *ends, size_t count)
+double whatif_rate(uint64_t *ends, size_t count, size_t clients)
 {
     size_t first = count < ENOUGH ? 0 : count / 10, last = count - 1 - first;
 
-    if (count < 2)
+    if (count < 2 || count < 2 * clients)
         return 0;
     qsort(ends, count, sizeof(*ends), whatif_by_time);
     return ends[last] > ends[first]
@@ -47,7 +47,7 @@ static void describe_recorded(const struct whatif_model *model, uint64_t *latenc
     *figures = (struct whatif_figures){.requests = model->request_count};
     for (size_t i = 0; i < model->request_count; i++)
         latencies[i] = model->requests[i].end;
-    figures->per_second = whatif_rate(latencies, model->request_count);
+    figures->per_second = whatif_rate(latencies, model->request_count, model->slot_count);
     for (size_t i = 0; i < model->request_count; i++) {
         latencies[i] = model->requests[i].end - model->requests[i].begin;
         all += (double)latencies[i];

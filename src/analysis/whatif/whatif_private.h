@@ -156,9 +156,9 @@ struct whatif_simulated {
     double queued; /* how much of the time in queues is due to what no request shows, 0 to 1 */
 };
 
-/* How many requests ended each second, from the first to the last tenth of them, when as many are in progress as can be. Sorts
- * the times, ns. */
-double whatif_rate(uint64_t *ends, size_t count);
+/* How many requests ended each second, from the first to the last tenth of them, when as many are in progress as can be. 0: not
+ * known, for clients that hardly ask again; with enough workers, such a burst ends at once. Sorts the times, ns. */
+double whatif_rate(uint64_t *ends, size_t count, size_t clients);
 
 /* `latencies`: [request]. Returns 0, -ENOMEM, or -EDEADLK: workers wait for each other. */
 int whatif_simulate(const struct whatif_simulated *run, uint64_t *latencies,

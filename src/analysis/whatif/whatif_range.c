@@ -138,7 +138,7 @@ static void include_warm(const struct whatif_asking *asking, const struct whatif
     warm.median = (uint64_t)(WARM * (double)warm.median);
     warm.p99 = (uint64_t)(WARM * (double)warm.p99);
     warm.per_second = answer->high.per_second;
-    if (warm.median > 0)
+    if (warm.median > 0 && answer->then.per_second > 0)
         warm.per_second =
             fmax(warm.per_second, (double)asking->model->slot_count * 1e9 / (double)warm.median);
     include(answer, &warm, WHY_COLD);
@@ -207,10 +207,11 @@ int whatif_find_range(struct whatif_asking *asking, const struct whatif_change *
         result = try_other(asking, changes, count, how, answer, WHY_QUEUES, problem);
     include_warm(asking, changes, count, answer);
     widen(answer, &spread, tail_low, tail_high);
-    answer->is_range =
-        whatif_is_range(answer->then.per_second, answer->low.per_second, answer->high.per_second) ||
-        (!answer->together &&
-         whatif_is_range((double)answer->then.median, (double)answer->low.median,
-                         (double)answer->high.median));
+    answer->is_range = (answer->then.per_second > 0 &&
+                        whatif_is_range(answer->then.per_second, answer->low.per_second,
+                                        answer->high.per_second)) ||
+                       (!answer->together &&
+                        whatif_is_range((double)answer->then.median, (double)answer->low.median,
+                                        (double)answer->high.median));
     return result;
 }

@@ -55,7 +55,7 @@ void report_say_change(const struct report *report, const struct finding *findin
     show_frequency(answer->recorded.per_second, rate);
     show_frequency(answer->then.per_second, rate_then);
     of_text(answer, of, sizeof(of));
-    if (answer->recorded.per_second > 0) /* a single request has no rate */
+    if (answer->recorded.per_second > 0 && answer->then.per_second > 0) /* one request has none */
         snprintf(rates, sizeof(rates), ", with %s requests/s instead of %s", rate_then, rate);
     report_say(content, "Prediction",
                "%s, the median latency%s would be %s instead of %s%s (dpm whatif %s%s%s%s%s; "

@@ -16,7 +16,7 @@ static const struct table_column columns[] = {
     {"THEN", true, 0, false}, {"CHANGE", true, 0, false},
 };
 
-/* A single request has none. */
+/* A single request has none, nor have clients that hardly ask again. */
 static bool has_rate(const struct whatif_figures *figures)
 {
     return figures->per_second > 0;
@@ -51,7 +51,7 @@ static int print_table(const struct whatif_answer *answer, FILE *file)
     struct table table;
     int result = table_init(&table, file, columns, ARRAY_SIZE(columns));
 
-    if (result == 0 && has_rate(&answer->recorded))
+    if (result == 0 && has_rate(&answer->recorded) && has_rate(&answer->then))
         result = add_rate(&table, answer);
     if (result == 0 && !answer->together)
         result = add_latency(&table, "latency P50", answer->recorded.median, answer->base.median,
