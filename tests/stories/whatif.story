@@ -717,6 +717,54 @@ jq: near(.recorded.latency_p50_ns; 12e6) and near(.then.latency_p50_ns; 8e6) and
 $ dpm whatif --json --keep-connections 'client>front' --keep-connections 'front>back' trace
 jq: near(.then.latency_p50_ns; 5.06e6)
 
+== a front end that connects to a program that is not metered, and then asks one over a connection that it keeps
+| front   connect 4 ms, ask ---.          .---- ask ---.        .----
+| api                           '-- 5 ms -'
+| redis                                                 '- 3 ms -'
+process client launched
+process front pid 200
+process redis pid 300
+outside api at 10.9.9.9
+tcp c: client > front ports 40001,80
+tcp r: front > redis ports 50001,6379
+client connects c
+front accepts c
+front connects r
+redis accepts r
+for N in 1 2 3 4 5 6
+    tcp d$N: front > api ports 5100$N,443
+end
+for N in 1 2 3 4 5 6
+    client sends 70 on c
+    front receives on c
+    front sleeps 4ms in connect
+    front connects d$N
+    front sends 20 on d$N
+    api receives on d$N
+    api idles 5ms
+    api sends 50 on d$N
+    front receives on d$N
+    front closes d$N
+    front sends 20 on r
+    redis receives on r
+    redis computes 3ms
+    redis sends 50 on r
+    front receives on r
+    front sends 150 on c
+    client receives on c
+end
+client ends
+$ dpm whatif --keep-connections 'front>redis' trace
+exits: 1
+says: no request waited while front connected to redis
+$ dpm whatif --keep-connections 'front>client' trace
+exits: 1
+$ dpm whatif --search trace
+says: --speed redis=2
+never: --keep-connections
+$ dpm report trace
+never: kept its connections
+
 == a loop of clients that ask once each: it asks sooner when it has its answer sooner
 process sh launched
 process server pid 200

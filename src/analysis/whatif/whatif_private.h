@@ -8,12 +8,13 @@
 /* A part of a request, as recorded. */
 struct whatif_step {
     uint64_t time;
-    uint64_t queued; /* of `time`: in a queue, which the simulation makes anew */
-    uint64_t rest;   /* so long after it the thread took the next request, which was waiting */
-    uint32_t party;  /* who computes or waits; in flight, queued: the receiver */
-    uint32_t thread; /* ... in which thread: index + 1; 0: not known, or on the way */
-    uint8_t kind;    /* enum elapsed_kind */
-    bool polls;      /* a time limit of poll, epoll_wait ... */
+    uint64_t queued;  /* of `time`: in a queue, which the simulation makes anew */
+    uint64_t rest;    /* so long after it the thread took the next request, which was waiting */
+    uint32_t party;   /* who computes or waits; in flight, queued: the receiver */
+    uint32_t thread;  /* ... in which thread: index + 1; 0: not known, or on the way */
+    uint8_t kind;     /* enum elapsed_kind */
+    bool polls;       /* a time limit of poll, epoll_wait ... */
+    uint32_t address; /* in flight, connecting: a hash of the peer's address; 0: not known */
 };
 
 enum whatif_op_type {
@@ -137,6 +138,10 @@ int whatif_apply(struct whatif_changed *changed, const struct whatif_change *cha
 
 /* Whether a request waits in it until there is a connection. */
 bool whatif_is_connecting(const struct whatif_op *op);
+
+/* To which party the connection goes that the op waits for: the one that answers on it; 0: none does, or it is not metered. */
+uint32_t whatif_connected_to(const struct whatif_model *model, const struct whatif_request *request,
+                             uint32_t at);
 
 /* The party to which the next message of the request goes, from this op on; 0: none. */
 uint32_t whatif_asked_next(const struct whatif_model *model, const struct whatif_request *request,

@@ -133,6 +133,15 @@ static bool is_on_the_way(unsigned kind)
     return kind == ELAPSED_IN_FLIGHT || kind == ELAPSED_QUEUED;
 }
 
+static uint32_t address_of(const struct building *building, const struct elapsed_step *step)
+{
+    bool has_one = step->kind == ELAPSED_IN_FLIGHT || step->kind == ELAPSED_CONNECT ||
+                   step->kind == ELAPSED_RESENT_SYN;
+    const char *address = has_one ? elapsed_step_address(building->analysis, step->detail) : NULL;
+
+    return address == NULL ? 0 : (uint32_t)hash_bytes(0, address, strlen(address)) | 1;
+}
+
 static int add_step(struct building *building, const struct elapsed_step *step)
 {
     struct whatif_model *model = building->model;
@@ -148,6 +157,7 @@ static int add_step(struct building *building, const struct elapsed_step *step)
         .kind = (uint8_t)step->kind,
         .polls = step->kind == ELAPSED_TIMER &&
                  call_waits_for_any(elapsed_step_row(building->analysis, step->detail).call),
+        .address = address_of(building, step),
     };
     return 0;
 }
