@@ -78,6 +78,45 @@ $ dpm whatif --wait server,computing=0.5 trace
 exits: 2
 says: --wait: 'computing' is no wait: give --speed
 
+== the machine has no CPU time for twice as many requests, which no request shows
+process one launched
+process two created by one
+process server pid 200
+tcp c1: one > server ports 40001,80
+tcp c2: two > server ports 40002,80
+one connects c1
+server accepts c1
+two connects c2
+server accepts c2
+one sends 10 on c1
+two sends 10 on c2
+20 times
+    server receives on c1
+    server sleeps 20ms in clock_nanosleep
+    server sends 10 on c1
+    one receives on c1
+    one sends 10 on c1
+    server receives on c2
+    server sleeps 20ms in clock_nanosleep
+    server sends 10 on c2
+    two receives on c2
+    two sends 10 on c2
+end
+one ends
+two ends
+at 0s SUMMARY cpuUser=10s cpuIdle=50s runnable=1
+at 0.75s SUMMARY cpuUser=11.2s cpuIdle=50.3s runnable=1
+$ dpm whatif --json --replicas server=2 trace
+jq: near(.cpus_used_up_at; 62.5) and near(.then.latency_p50_ns; 20e6) and .low.requests_per_second < 62 and
+    .high.latency_p50_ns > 31e6 and .high.latency_p50_ns < 36e6
+$ dpm whatif --replicas server=2 trace
+like: [:;] all CPU time that a machine used may grow with its requests
+says: A machine used 80% of its CPU time: if all of that grows with requests, none is left at 62.
+$ dpm whatif --json --wait server,timer=0.9 trace
+jq: .cpus_used_up_at == null
+$ dpm report trace
+never: Prediction
+
 == threads of a pool behind one that receives: what the others are at work on is the queue
 process one launched
 process two created by one
@@ -320,7 +359,7 @@ at 0s NAME number=7 kind=2 name=/limited
 at 0s CGROUP cgroup=7 quota=100ms period=100ms cpu=1s periods=10 throttledPeriods=0 throttled=0ms
 at 0.8s CGROUP cgroup=7 quota=100ms period=100ms cpu=1.8s periods=18 throttledPeriods=0 throttled=0ms
 at 0s SUMMARY cpuUser=10s cpuIdle=50s runnable=1
-at 0.5s SUMMARY cpuUser=10.5s cpuIdle=50.5s runnable=1
+at 0.5s SUMMARY cpuUser=10.5s cpuIdle=51s runnable=1
 $ dpm whatif --json --replicas server=2 trace
 jq: near(.recorded.latency_p50_ns; 40e6) and .then.latency_p50_ns < 25e6
 $ dpm report trace
@@ -357,7 +396,7 @@ at 0s NAME number=7 kind=2 name=/limited
 at 0s CGROUP cgroup=7 quota=400ms period=100ms cpu=1s periods=10 throttledPeriods=0 throttled=0ms
 at 0.8s CGROUP cgroup=7 quota=400ms period=100ms cpu=1.8s periods=18 throttledPeriods=0 throttled=0ms
 at 0s SUMMARY cpuUser=10s cpuIdle=50s runnable=1
-at 0.5s SUMMARY cpuUser=10.5s cpuIdle=50.5s runnable=1
+at 0.5s SUMMARY cpuUser=10.5s cpuIdle=51s runnable=1
 $ dpm report trace
 says: Prediction With 2 workers of server instead of 1
 

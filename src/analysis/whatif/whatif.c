@@ -303,6 +303,18 @@ static int simulate_scaled(struct whatif_asking *asking, const struct whatif_cha
     return 0;
 }
 
+/* What no request waits for uses CPUs, too: clients between their requests, workers after their answers. */
+static double used_up_at(const struct whatif_model *model, const struct whatif_change *changes,
+                         size_t count, const struct whatif_answer *answer)
+{
+    double most = model->used > 0 ? answer->recorded.per_second / model->used : 0;
+
+    for (size_t i = 0; i < count; i++)
+        if (changes[i].kind == WHATIF_SPEED || changes[i].kind == WHATIF_PLACE)
+            return 0; /* they use less CPU time, or that of another machine */
+    return answer->then.per_second > most ? most : 0;
+}
+
 int whatif_asking_try(struct whatif_asking *asking, const struct whatif_change *changes,
                       size_t count, struct whatif_answer *ret_answer, struct problem *problem)
 {
@@ -314,6 +326,7 @@ int whatif_asking_try(struct whatif_asking *asking, const struct whatif_change *
     *ret_answer = asking->answer;
     ret_answer->then = then;
     ret_answer->no_cpu = no_cpu_of(asking, asking->changed.ops);
+    ret_answer->used_up = used_up_at(asking->model, changes, count, ret_answer);
     ret_answer->pool = asking->changed.pool;
     ret_answer->pools = asking->changed.pools;
     for (size_t i = 0; i < count; i++) {

@@ -61,6 +61,8 @@ struct whatif_model;
  * It needs the analysis no longer. Returns 0 or -ENOMEM. */
 int whatif_model_new(struct elapsed_analysis *analysis, uint32_t most, bool attached,
                      struct whatif_model **ret_model);
+/* How much of their CPU time the machines used, which bounds how many more requests they can answer. */
+void whatif_model_note_load(struct whatif_model *model, const struct communication *communication);
 void whatif_model_free(struct whatif_model *model); /* NULL is allowed */
 
 /* ---- changes ---- */
@@ -120,6 +122,9 @@ struct whatif_answer {
     struct whatif_figures at_best;
     /* Requests are sent together, and wait for each other's answers: their latencies are not known. They are 0 after whatif_ask. */
     bool together;
+    /* Requests each second at which a machine has no CPU time left, if all that it used grows with them; 0: `then` is below that,
+     * or it is not known. */
+    double used_up;
     /* What bounds the rate, the median and the 99th percentile, smallest and largest of each; only whatif_ask fills them in. */
     struct whatif_figures low, high;
     bool is_range; /* the rate or the median may be more than a tenth off ... */
@@ -132,6 +137,7 @@ enum whatif_why {
     WHY_CALLS,    /* see calls_stay */
     WHY_NO_CPU,   /* other programs' use of the CPUs stays, or not */
     WHY_QUEUES,   /* behind work for no recorded request: they stay, or not */
+    WHY_LOAD,     /* see used_up */
     WHY_COLD, /* nearly all was waited for: what remains was computed after it, with cold caches */
     WHY_COUNT,
 };

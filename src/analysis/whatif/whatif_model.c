@@ -35,6 +35,20 @@ int whatif_model_new(struct elapsed_analysis *analysis, uint32_t most, bool atta
     return result;
 }
 
+#define LOAD_LEAST 500000000u /* ns: of fewer clock ticks a share means little */
+
+void whatif_model_note_load(struct whatif_model *model, const struct communication *communication)
+{
+    for (uint32_t i = 0; i < communication->machine_count; i++) {
+        const struct machine_load *load = &communication->machines[i].load;
+        if (load->elapsed < LOAD_LEAST || load->cpu_all == NOT_KNOWN ||
+            load->cpu_idle == NOT_KNOWN || load->cpu_idle >= load->cpu_all)
+            continue;
+        double used = 1 - (double)load->cpu_idle / (double)load->cpu_all;
+        model->used = used > model->used ? used : model->used;
+    }
+}
+
 void whatif_model_free(struct whatif_model *model)
 {
     if (model == NULL)

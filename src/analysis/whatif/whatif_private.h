@@ -82,6 +82,8 @@ struct whatif_model {
     uint64_t left_out, early;
     bool early_stay;
     uint32_t machines; /* highest origin + 1 */
+    /* Part of its CPU time that the machine used which used most, 0 to 1; 0: not known. */
+    double used;
 };
 
 /* From the first to the last step of a thread in a request. */

@@ -144,6 +144,20 @@ static void include_warm(const struct whatif_asking *asking, const struct whatif
     include(answer, &warm, WHY_COLD);
 }
 
+/* Where there is no CPU time left, each client's next answer takes longer. */
+static void include_load(const struct whatif_model *model, struct whatif_answer *answer)
+{
+    struct whatif_figures slow = answer->then;
+
+    if (answer->used_up <= 0)
+        return;
+    double longer = (double)model->slot_count * (1e9 / answer->used_up - 1e9 / slow.per_second);
+    slow.per_second = answer->used_up;
+    slow.median += (uint64_t)longer;
+    slow.p99 += (uint64_t)longer;
+    include(answer, &slow, WHY_LOAD);
+}
+
 #define UNKNOWN 0.05 /* what the model does not know at all, as measured (docs/predictions.md) */
 
 static void widen(struct whatif_answer *answer, const struct spread *spread, double tail_low,
@@ -205,6 +219,7 @@ int whatif_find_range(struct whatif_asking *asking, const struct whatif_change *
     how.queued = 0;
     if (result == 0 && answer->kept > VISIBLE)
         result = try_other(asking, changes, count, how, answer, WHY_QUEUES, problem);
+    include_load(asking->model, answer);
     include_warm(asking, changes, count, answer);
     widen(answer, &spread, tail_low, tail_high);
     answer->is_range = (answer->then.per_second > 0 &&

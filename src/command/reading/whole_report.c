@@ -82,8 +82,10 @@ static bool find_changes(struct whole_report *whole)
 {
     struct problem ignored;
 
-    return whole->found.whatif != NULL &&
-           whatif_search(whole->found.whatif, found_cpus(&whole->found), CHANGES_MOST, STEPS_MOST,
+    if (whole->found.whatif == NULL)
+        return false;
+    whatif_model_note_load(whole->found.whatif, whole->found.communication);
+    return whatif_search(whole->found.whatif, found_cpus(&whole->found), CHANGES_MOST, STEPS_MOST,
                          &whole->changes, &ignored) == 0;
 }
 

@@ -96,6 +96,21 @@ static void print_busiest(const struct whatif_model *model, const struct whatif_
     fputs(".", file);
 }
 
+static void print_load(const struct whatif_answer *answer, FILE *file)
+{
+    char used[UNIT_SIZE], rate[UNIT_SIZE];
+
+    if (answer->used_up <= 0)
+        return;
+    whatif_share_text(answer->recorded.per_second / answer->used_up, used);
+    show_frequency(answer->used_up, rate);
+    fprintf(
+        file,
+        " A machine used %s%% of its CPU time: if all of that grows with requests, none is left "
+        "at %s requests/s.",
+        used, rate);
+}
+
 static void print_lock(const char *name, FILE *file)
 {
     fprintf(file, "Workers of %s wait for locks: more of them may only wait longer. ", name);
@@ -250,6 +265,7 @@ static int print_text(const struct whatif_model *model, const struct whatif_answ
     print_pools(model, answer, into);
     print_busiest(model, &answer->base, "As recorded", into);
     print_busiest(model, &answer->then, " Then", into);
+    print_load(answer, into);
     fputs("\n\n", into);
     print_trust(answer, answer->pool != 0, cpus, into);
     folding_end(&folding);
@@ -404,7 +420,7 @@ static int print_json(const struct whatif_model *model, const struct whatif_answ
     size_t count = whatif_pools(model, &pools);
 
     return json_print(
-        json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:f,s:f,s:f,s:o,s:o,s:o,s:o}", "requests",
+        json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:f,s:f,s:f,s:o,s:o,s:o,s:o,s:o}", "requests",
                   json_count(answer->recorded.requests), "recorded",
                   figures_json(model, &answer->recorded, false), "model",
                   figures_json(model, &answer->base, true), "then",
@@ -412,7 +428,8 @@ static int print_json(const struct whatif_model *model, const struct whatif_answ
                   "low", end_json(model, answer, &answer->low), "high",
                   end_json(model, answer, &answer->high), "off", answer->off, "no_cpu_kept",
                   answer->no_cpu, "queues_kept", answer->kept, "cpus",
-                  cpus == 0 ? json_null() : json_count(cpus), "left_out",
+                  cpus == 0 ? json_null() : json_count(cpus), "cpus_used_up_at",
+                  answer->used_up > 0 ? json_real(answer->used_up) : json_null(), "left_out",
                   json_count(answer->left_out), "left_out_first", json_count(answer->early),
                   "pools", json_array_of(model, count, pool_json)),
         JSON_INDENT(1) | JSON_ENCODE_ANY, file);

@@ -20,6 +20,7 @@ void whatif_why_text(unsigned why, bool of_run, FILE *file)
         [WHY_CALLS] = "the CPU time of calls may be saved, too",
         [WHY_NO_CPU] = "time without a CPU may stay, or disappear",
         [WHY_QUEUES] = "queues behind other work may disappear",
+        [WHY_LOAD] = "all CPU time that a machine used may grow with its requests",
         [WHY_COLD] = "nearly all of a request is waited for, and what remains may be computed "
                      "faster without these waits",
     };
