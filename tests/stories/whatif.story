@@ -189,6 +189,75 @@ says: 2 workers of server had requests in the recording.
 $ dpm whatif --json --replicas server=4 trace
 jq: [.pools[].workers] | sort == [1, 2]
 
+== workers that each keep a connection to a thread of their own: both are changed
+| php.1, php.2     == 10 ms ==.            .
+| mysqld t1, t2               '-- 40 ms --'
+process a launched
+process b created by a
+process c created by a
+process d created by a
+process php.1 pid 200
+process php.2 pid 201
+process mysqld pid 300
+thread t1 of mysqld
+thread t2 of mysqld
+tcp ca: a > php.1 ports 40001,80
+tcp cb: b > php.1 ports 40002,80
+tcp cc: c > php.2 ports 40003,80
+tcp cd: d > php.2 ports 40004,80
+tcp m1: php.1 > mysqld ports 50001,3306
+tcp m2: php.2 > mysqld ports 50002,3306
+php.1 connects m1
+mysqld accepts m1
+php.2 connects m2
+mysqld accepts m2
+a connects ca
+php.1 accepts ca
+b connects cb
+php.1 accepts cb
+c connects cc
+php.2 accepts cc
+d connects cd
+php.2 accepts cd
+for X in a b c d
+    $X sends 10 on c$X
+end
+15 times
+    for X in a b
+        php.1 receives on c$X
+        php.1 computes 10ms
+        php.1 sends 20 on m1
+        t1 receives on m1
+        t1 sleeps 40ms in fdatasync uninterruptible
+        t1 sends 50 on m1
+        php.1 receives on m1
+        php.1 sends 10 on c$X
+        $X receives on c$X
+        $X sends 10 on c$X
+    end
+    for X in c d
+        php.2 receives on c$X
+        php.2 computes 10ms
+        php.2 sends 20 on m2
+        t2 receives on m2
+        t2 sleeps 40ms in fdatasync uninterruptible
+        t2 sends 50 on m2
+        php.2 receives on m2
+        php.2 sends 10 on c$X
+        $X receives on c$X
+        $X sends 10 on c$X
+    end
+end
+for X in b c d a
+    $X ends
+end
+at 0s SUMMARY cpuUser=10s cpuIdle=50s runnable=1
+at 1.5s SUMMARY cpuUser=10s cpuIdle=53s runnable=1
+$ dpm whatif --json --replicas php=4 trace
+jq: near(.recorded.latency_p50_ns; 100e6) and .off < 0.05 and .then.latency_p50_ns > 75e6 and .then.latency_p50_ns < 92e6
+$ dpm whatif --json --replicas php=4 --replicas mysqld=4 trace
+jq: .then.latency_p50_ns > 49e6 and .then.latency_p50_ns < 65e6
+
 == workers that replace each other are not there at the same time
 | server.1   == 12 requests ==o
 | server.2                     == 12 requests ==o

@@ -303,6 +303,8 @@ static int simulate_scaled(struct whatif_asking *asking, const struct whatif_cha
     return 0;
 }
 
+#define BEYOND 1.1 /* less is what a prediction may be off */
+
 /* What no request waits for uses CPUs, too: clients between their requests, workers after their answers. */
 static double used_up_at(const struct whatif_model *model, const struct whatif_change *changes,
                          size_t count, const struct whatif_answer *answer)
@@ -312,7 +314,7 @@ static double used_up_at(const struct whatif_model *model, const struct whatif_c
     for (size_t i = 0; i < count; i++)
         if (changes[i].kind == WHATIF_SPEED || changes[i].kind == WHATIF_PLACE)
             return 0; /* they use less CPU time, or that of another machine */
-    return answer->then.per_second > most ? most : 0;
+    return answer->then.per_second > BEYOND * most ? most : 0;
 }
 
 int whatif_asking_try(struct whatif_asking *asking, const struct whatif_change *changes,
