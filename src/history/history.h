@@ -155,11 +155,18 @@ struct own_cost {
     uint64_t hook;         /* ns in the kernel for hook_records */
 };
 
-/* Adds the overhead of a recording with so many records, from its last COST record, and from its first one if that says
- * what it took to load the meter (`load`). Does nothing if `cost` has id 0: the recording does not report it; `load`
+/* What COST records say of the hooks in the kernel: the time for each record so far, in whole ns. With the number of records that
+ * is a sum, which does not become less when the time for each does. */
+struct hook_cost {
+    uint64_t time;    /* ns; 0: not known */
+    uint64_t records; /* when a COST said so last */
+};
+
+/* Adds the overhead of a recording with so many records, from its last COST record, from its first one if that says what it took
+ * to load the meter (`load`), and of its hooks. Does nothing if `cost` has id 0: the recording does not report it; `load`
  * likewise. */
 void own_cost_add(struct own_cost *sum, const struct record *cost, const struct record *load,
-                  uint64_t records);
+                  const struct hook_cost *hook, uint64_t records);
 
 /* What has become of messages so far. Each edge is counted once. Bytes without an edge are counted once for each
  * RECEIVE or SEND that they belong to. */
@@ -261,6 +268,9 @@ const struct identities *history_identities(const struct history *history);
 struct identities *history_share_identities(struct history *history);
 
 void history_counts(const struct history *history, struct history_counts *ret_counts);
+
+/* ns of the hooks in the kernel up to the latest COST of an origin; 0: not known. Never less than before. */
+uint64_t history_hook_time(const struct history *history, uint32_t origin);
 
 /* Records that lack fields, because a selection has removed these, or another system does not record them. PC and load
  * are then unknown; the CPU time used is that of the stream's record before; the size of a message in a channel of

@@ -82,6 +82,7 @@ static void add_process(struct live_process *sum, const struct live_process *pro
     for (unsigned kind = 0; kind < ELAPSED_KIND_COUNT; kind++) {
         sum->ended_waits[kind] += process->ended_waits[kind];
         sum->told[kind] += process->told[kind];
+        sum->counted[kind] += process->counted[kind];
         sum->now[kind] += process->now[kind];
         if (process->now[kind] > 0)
             sum->about[kind] = process->about[kind];
@@ -637,7 +638,8 @@ static void use_end(struct live_waits *waits, const struct live_thread *thread,
 #define COST_LEAST 500000000u /* ns: the last COST may come right after the one before */
 
 /* A recorder that writes little says it seldom: what it says is of all the time since it did so before. */
-static void note_cost(struct live_origin *origin, const struct record *record)
+/* `hook`: ns of hooks up to this COST; 0: not known. */
+static void note_cost(struct live_origin *origin, const struct record *record, uint64_t hook)
 {
     uint64_t time = record->header.time, since = time - origin->cost_time;
 
@@ -648,8 +650,13 @@ static void note_cost(struct live_origin *origin, const struct record *record)
         origin->rate =
             (uint64_t)((double)(record->cost.cpu - origin->cost_cpu) * 1e9 / (double)since);
     }
+    if (origin->cost_hook != 0 && hook >= origin->cost_hook) {
+        origin->has_hook_rate = true;
+        origin->hook_rate = (uint64_t)((double)(hook - origin->cost_hook) * 1e9 / (double)since);
+    }
     origin->cost_time = time;
     origin->cost_cpu = record->cost.cpu;
+    origin->cost_hook = hook;
 }
 
 /* The ptrace meter reports the sum of all delays when a thread ends. */
@@ -682,7 +689,8 @@ static int note_time(struct live *live, const struct event *event)
     if (event->header->id == EVENT_SCHEDULE && !origin->has_delays)
         origin->has_delays = !reports_delays_late(live, event->origin);
     if (event->header->id == EVENT_COST)
-        note_cost(origin, (const struct record *)event->header);
+        note_cost(origin, (const struct record *)event->header,
+                  history_hook_time(live->history, event->origin));
     return 0;
 }
 

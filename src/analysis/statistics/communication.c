@@ -360,6 +360,7 @@ static void build_totals(const struct statistics *statistics, struct communicati
     result->left = statistics->left;
     result->unseen_bytes = statistics->unseen_bytes;
     result->unseen_sent_bytes = statistics->unseen_sent_bytes;
+    result->begin = beginning(statistics);
     result->duration = duration(statistics);
     result->complete = true;
     for (uint32_t i = 0; i < statistics->origin_count; i++)
