@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define SECOND       1000000000u
@@ -147,17 +146,6 @@ static int open_trace(struct live_feed *feed, const char *name, struct problem *
     return 0;
 }
 
-static bool has_records(const char *path)
-{
-    char file[PATH_MAX];
-    struct stat status;
-
-    snprintf(file, sizeof(file), "%.*s/metadata", PATH_MAX - 16, path);
-    bool described = stat(file, &status) == 0;
-    snprintf(file, sizeof(file), "%.*s/control", PATH_MAX - 16, path);
-    return described && stat(file, &status) == 0 && status.st_size > 0;
-}
-
 /* One that is still recorded is followed, and then all are. Copies may come packet by packet. */
 static int open_traces(struct live_feed *feed, struct problem *problem)
 {
@@ -167,13 +155,13 @@ static int open_traces(struct live_feed *feed, struct problem *problem)
     int result = 0;
 
     for (size_t i = 0; result == 0 && i < count; i++)
-        if (joins && !has_records(traces[i]))
+        if (joins && !trace_has_records(traces[i]))
             grows = true; /* it has just begun, and joins later */
         else
             grows |= is_being_recorded(traces[i], problem, &result);
     feed->kind = grows ? FEED_GROWING : FEED_FINISHED;
     for (size_t i = 0; result == 0 && i < count; i++)
-        if (!joins || has_records(traces[i]))
+        if (!joins || trace_has_records(traces[i]))
             result = open_trace(feed, traces[i], problem);
     return result;
 }
@@ -210,7 +198,7 @@ static int look_for_others(struct live_feed *feed, bool *ret_listed, struct prob
         snprintf(path, sizeof(path), "%.*s/%.255s", PATH_MAX - 300, feed->options.folder,
                  list[i]->d_name);
         if (result == 0 && live_feed_takes(list[i]->d_name, feed->options.job) &&
-            has_records(path) && !is_open(feed, path)) {
+            trace_has_records(path) && !is_open(feed, path)) {
             result = open_trace(feed, path, problem);
             feed->joined = feed->looked;
             /* its earlier records are read at once: no one opens the gate for a time that has passed */
