@@ -138,6 +138,7 @@ struct view_file {
     struct view *views;
     size_t view_count;
     struct arena memory; /* of all these */
+    char *text;          /* as view_read has read it; NULL: from view_parse */
 };
 
 /* Limits: a text that exceeds one is refused. */
