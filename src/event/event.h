@@ -551,10 +551,6 @@ static inline uint64_t number_key(uint32_t origin, uint32_t number)
     return (uint64_t)origin << 32 | number;
 }
 
-/* For a path of kind mpi. */
-uint32_t path_rank(const struct path_record *path);
-int32_t path_tag(const struct path_record *path);
-
 /* Type (System V) or priority (POSIX) of the messages of a path of a message queue. */
 int64_t path_message_type(const struct path_record *path);
 

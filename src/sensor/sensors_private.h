@@ -28,8 +28,6 @@ struct sensor {
     size_t place_count;
     size_t value_count;
     struct compiled values[SENSOR_VALUES_MOST];
-    const char *types[SENSOR_VALUES_MOST];
-    bool sampled;
     /* a variable itself */
     bool watches;
     uint64_t address;
