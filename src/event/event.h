@@ -491,7 +491,7 @@ void command_hide_secrets(char command[NAME_SIZE]);
  * has none, or it cannot be read. */
 bool command_line_read(pid_t pid, char *text, size_t size);
 
-/* ---- printing ---- */
+/* ---- names of cgroups; kinds, sides and addresses of paths ---- */
 
 #define CONTAINER_SIZE NAME_SIZE
 
