@@ -290,6 +290,9 @@ bool history_peer_not_found(const struct history *history, uint32_t origin, uint
 /* [count]: what the sources report of themselves */
 const struct source_state *history_state(const struct history *history, uint32_t origin);
 
+/* ns: how long after its TERMINATION a process that has used so much CPU time closes its files, at most. */
+uint64_t history_closing_most(uint64_t proc_time);
+
 /* ---- clocks ---- */
 
 /* Add this to times of this origin to get ns since 1970, as its latest record said. */

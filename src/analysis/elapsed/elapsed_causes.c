@@ -35,7 +35,7 @@ struct cause {
     enum rank rank;
     uint32_t source; /* interval */
     uint64_t arrival, sent;
-    bool is_likely; /* as in struct interval */
+    bool is_likely, by_ending; /* as in struct interval */
 };
 
 static enum rank rank_of(const struct history_edge *edge, uint64_t sent, uint64_t received)
@@ -63,6 +63,16 @@ static bool is_better(const struct cause *cause, const struct cause *than)
     }
 }
 
+/* The end of a file comes when a process that ends closes it, some time after its last record: perhaps the wait began in
+ * between. */
+static bool is_of_ending(const struct elapsed_analysis *analysis, const struct history_edge *edge,
+                         const struct cause *cause, uint64_t received)
+{
+    return edge->kind == EDGE_END && !cause->is_likely &&
+           interval_at(analysis, cause->source)->terminates &&
+           received <= cause->arrival + history_closing_most(edge->proc_time);
+}
+
 /* `received`: when the event happened, or its message arrived. */
 static struct cause cause_of(const struct elapsed_analysis *analysis,
                              const struct history_event *event, const struct history_edge *edge,
@@ -79,17 +89,9 @@ static struct cause cause_of(const struct elapsed_analysis *analysis,
         cause.arrival = arrived;
     else if (is_message(edge) && event->came < event->event.header->time)
         cause.arrival = elapsed_common_time(analysis, event->event.origin, event->came);
+    cause.by_ending = is_of_ending(analysis, edge, &cause, received);
     cause.rank = rank_of(edge, cause.sent, received);
     return cause;
-}
-
-/* The end of a file comes when a process that ends closes it, some time after its last record: perhaps the wait began in
- * between. */
-static bool is_of_ending(const struct elapsed_analysis *analysis, const struct history_edge *edge,
-                         const struct cause *cause, uint64_t received)
-{
-    return edge->kind == EDGE_END && !cause->is_likely &&
-           interval_at(analysis, cause->source)->terminates && received < cause->arrival + ENDING;
 }
 
 void elapsed_find_cause(struct elapsed_analysis *analysis, const struct history_event *event,
@@ -106,8 +108,7 @@ void elapsed_find_cause(struct elapsed_analysis *analysis, const struct history_
         const struct cause cause = cause_of(analysis, event, edge, arrived, received);
         if (cause.source == 0 || (began == 0 && !is_message(edge)))
             continue;
-        if (edge->kind != EDGE_WAKEUP && cause.arrival + SOON < began &&
-            !is_of_ending(analysis, edge, &cause, received))
+        if (edge->kind != EDGE_WAKEUP && cause.arrival + SOON < began && !cause.by_ending)
             continue; /* it was there before the wait */
         if (is_better(&cause, &best))
             best = cause;
@@ -118,6 +119,7 @@ void elapsed_find_cause(struct elapsed_analysis *analysis, const struct history_
     interval->arrival = best.arrival;
     interval->is_message = best.rank > RANK_OTHER;
     interval->is_likely = best.is_likely;
+    interval->by_ending = best.by_ending;
 }
 
 /* ---- what it was for ---- */
