@@ -306,8 +306,11 @@ int64_t history_wall_offset(const struct history *history, uint32_t origin);
 uint32_t history_clock(const struct history *history, uint32_t origin, uint64_t time,
                        int64_t *ret_offset, uint64_t *ret_error);
 
-/* The same from one origin to another, by whatever messages tie their machines. Returns whether any do; if not, both
- * results are 0. */
+/* A time of an origin by the first origin's clock. */
+uint64_t history_common_time(const struct history *history, uint32_t origin, uint64_t time);
+
+/* The same as history_clock from one origin to another, by whatever messages tie their machines. Returns whether any do;
+ * if not, both results are 0. */
 bool history_clock_between(const struct history *history, uint32_t from, uint64_t time, uint32_t to,
                            int64_t *ret_offset, uint64_t *ret_error);
 

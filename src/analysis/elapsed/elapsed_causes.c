@@ -88,7 +88,7 @@ static struct cause cause_of(const struct elapsed_analysis *analysis,
     if (is_message(edge) && arrived > cause.sent)
         cause.arrival = arrived;
     else if (is_message(edge) && event->came < event->event.header->time)
-        cause.arrival = elapsed_common_time(analysis, event->event.origin, event->came);
+        cause.arrival = history_common_time(analysis->history, event->event.origin, event->came);
     cause.by_ending = is_of_ending(analysis, edge, &cause, received);
     cause.rank = rank_of(edge, cause.sent, received);
     return cause;
@@ -98,7 +98,8 @@ void elapsed_find_cause(struct elapsed_analysis *analysis, const struct history_
                         uint64_t began, uint64_t arrived, bool earlier, struct interval *interval)
 {
     uint64_t received =
-        arrived != 0 ? arrived : elapsed_common_time(analysis, event->event.origin, event->when);
+        arrived != 0 ? arrived
+                     : history_common_time(analysis->history, event->event.origin, event->when);
     struct cause best = {0};
 
     for (uint32_t i = 0; i < event->edge_count; i++) {
@@ -155,7 +156,7 @@ bool elapsed_is_reply_to_connect(const struct elapsed_analysis *analysis,
         return false;
     /* else its connect() came after the wait, whose end made no record */
     uint64_t called = record->header.time - message_span(record);
-    return elapsed_common_time(analysis, event->event.origin, called) <=
+    return history_common_time(analysis->history, event->event.origin, called) <=
            interval_at(analysis, thread->last)->end;
 }
 

@@ -216,10 +216,6 @@ struct elapsed_analysis {
 struct elapsed_thread *elapsed_find_thread(const struct elapsed_analysis *analysis, uint32_t origin,
                                            uint32_t number);
 
-/* A time of an origin, by the first origin's clock. */
-uint64_t elapsed_common_time(const struct elapsed_analysis *analysis, uint32_t origin,
-                             uint64_t time);
-
 /* ---- elapsed_causes.c ---- */
 
 /* ns: a process that frees little memory has ended so long after its last record, at most. */
