@@ -24,17 +24,6 @@ static inline uint32_t any_call(const struct record *record)
     return record->any.system_call == UINT16_MAX ? NO_SYSTEM_CALL : record->any.system_call;
 }
 
-/* Whether the system call waits for any of several files: poll, select, epoll_wait, pselect6, ppoll, epoll_pwait, epoll_pwait2. */
-static inline bool call_waits_for_any(uint32_t system_call)
-{
-    static const uint32_t calls[] = {7, 23, 232, 270, 271, 281, 441};
-
-    for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
-        if (calls[i] == system_call)
-            return true;
-    return false;
-}
-
 /* After how many ns it ends at the latest, or somewhat later; 0: not known; UINT64_MAX: it has no time limit. */
 static inline uint64_t any_limit(const struct record *record)
 {

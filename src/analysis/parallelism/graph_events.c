@@ -12,13 +12,13 @@
  */
 #include "analysis/parallelism/graph_private.h"
 
+#include "event/system_calls.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- events ---- */
-
-enum { CALL_FUTEX = 202, CALL_FUTEX_WAITV = 449 };
 
 /* Whether threads of one process wait for each other, without a record of which one ended the wait. With WAKEUP, no
  * metered thread ends such a wait. A process with one thread so far waits for another process with the same shared
@@ -28,8 +28,7 @@ static bool is_lock(const struct graph *graph, const struct arrival *arrival)
     const struct record *record = (const struct record *)arrival->event->event.header;
     uint32_t call = record->block.system_call;
 
-    return (call == CALL_FUTEX || call == CALL_FUTEX_WAITV) &&
-           !graph->origins[arrival->stream->origin].tells_wakeups &&
+    return call_is_futex(call) && !graph->origins[arrival->stream->origin].tells_wakeups &&
            graph->result->processes[arrival->stream->process].streams > 1;
 }
 

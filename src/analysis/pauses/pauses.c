@@ -2,6 +2,7 @@
 /* pauses.c: when processes did not answer. See pauses.h. */
 #include "analysis/pauses/pauses.h"
 #include "base/lookup.h"
+#include "event/system_calls.h"
 
 #include <errno.h>
 #include <signal.h>
