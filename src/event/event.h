@@ -136,6 +136,13 @@ static inline bool event_is_metered(unsigned id)
     return id < EVENT_ID_END && id != EVENT_SUMMARY && (METER_EVENT_FLAGS >> id & 1);
 }
 
+/* Whether it says what a thread did. */
+static inline bool record_is_of_thread(const struct record_header *header)
+{
+    return event_is_metered(header->id) && !(header->flags & RECORD_NO_STREAM) &&
+           header->stream != 0;
+}
+
 /* Parses a list of flag names, separated by commas or blanks, in the words of both papers and in any case ("send
  * receivecall fork", "all", "-send"). A name adds its flags to *flags; "-name" removes them. Returns 0, or -EINVAL
  * with a line in `problem` that names the unknown word and lists the known ones; *flags is then unchanged. */

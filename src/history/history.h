@@ -97,6 +97,12 @@ struct history_edge {
     const void *value;
 };
 
+/* Whether it is that of a message, however it was matched. */
+static inline bool edge_is_message(const struct history_edge *edge)
+{
+    return edge->kind <= EDGE_INFERRED;
+}
+
 /* Why bytes of a RECEIVE have no edge. */
 enum history_rest {
     REST_NONE,     /* every byte has an edge */
@@ -142,6 +148,15 @@ struct history_event {
     uint32_t rest_bytes;    /* RECEIVE: bytes without an edge ... */
     enum history_rest rest; /* ... and the reason */
 };
+
+/* Whether it is the first event of a stream, or of a process, whose creation was recorded. */
+static inline bool event_is_created(const struct history_event *event)
+{
+    for (uint32_t i = 0; i < event->edge_count; i++)
+        if (event->edges[i].kind == EDGE_CREATION)
+            return true;
+    return false;
+}
 
 /* The overhead of recordings, summed over those that report it. */
 struct own_cost {

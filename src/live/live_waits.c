@@ -190,7 +190,7 @@ static void note_about(struct live_waits *waits, struct live_thread *thread, enu
 
 static bool is_message(const struct history_edge *edge)
 {
-    return edge->kind <= EDGE_INFERRED;
+    return edge_is_message(edge);
 }
 
 static bool is_send(const struct history_event *event)

@@ -76,7 +76,6 @@ static bool is_within(const struct elapsed_thread *thread, const struct history_
     case EVENT_CONNECT:
     case EVENT_ACCEPT:
     case EVENT_WAKEUP:
-    case EVENT_SCHEDULE:
     case EVENT_SIGNAL:
         return event->edge_count == 0;
     case EVENT_BLOCK:
@@ -84,11 +83,6 @@ static bool is_within(const struct elapsed_thread *thread, const struct history_
     default:
         return false;
     }
-}
-
-static uint64_t least(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
 }
 
 static void find_wait(const struct elapsed_thread *thread, const struct history_event *event,
@@ -104,10 +98,11 @@ static void find_wait(const struct elapsed_thread *thread, const struct history_
     if (thread->asleep || thread->stopped)
         interval->wait = awake;
     else if (record->header.id == EVENT_BLOCK)
-        interval->wait = least(record->block.duration, awake);
-    interval->queued = least(interval->wait, record->header.id == EVENT_BLOCK && !thread->asleep
-                                                 ? event->no_cpu.of_block
-                                                 : thread->no_cpu + event->no_cpu.time);
+        interval->wait = smaller_of(record->block.duration, awake);
+    interval->queued =
+        smaller_of(interval->wait, record->header.id == EVENT_BLOCK && !thread->asleep
+                                       ? event->no_cpu.of_block
+                                       : thread->no_cpu + event->no_cpu.time);
 }
 
 static void note_sleep(struct elapsed_thread *thread, const struct record *record)
@@ -325,7 +320,7 @@ static int end_unseen(struct elapsed_analysis *analysis, struct elapsed_thread *
         interval->cpu = end - begin;
     interval->wait = end - begin - interval->cpu;
     interval->queued =
-        least(thread->no_cpu + event->no_cpu.time - event->no_cpu.of_block, interval->wait);
+        smaller_of(thread->no_cpu + event->no_cpu.time - event->no_cpu.of_block, interval->wait);
     interval->runnable = event->runnable - event->no_cpu.of_block;
     find_unseen_cause(analysis, thread, event, interval);
     enum elapsed_kind kind = interval->source != 0
@@ -535,7 +530,7 @@ int elapsed_add(struct elapsed_analysis *analysis, const struct history_event *e
         analysis->has_delays = true;
         return 0;
     }
-    if (!event_is_metered(header->id) || (header->flags & RECORD_NO_STREAM) || header->stream == 0)
+    if (!record_is_of_thread(header))
         return 0;
     result = add_of_thread(analysis, event);
     return result < 0 || header->id != EVENT_READ || event->edge_count == 0

@@ -17,11 +17,6 @@ uint32_t elapsed_source_of(const struct elapsed_analysis *analysis, const struct
     return thread == NULL ? 0 : thread->latest;
 }
 
-static bool is_message(const struct history_edge *edge)
-{
-    return edge->kind <= EDGE_INFERRED;
-}
-
 /* What may have ended a wait, the better the later in this list. */
 enum rank {
     RANK_NONE,
@@ -40,7 +35,7 @@ struct cause {
 
 static enum rank rank_of(const struct history_edge *edge, uint64_t sent, uint64_t received)
 {
-    if (!is_message(edge))
+    if (!edge_is_message(edge))
         return RANK_OTHER;
     if (edge->kind == EDGE_EXACT)
         return RANK_CERTAIN;
@@ -85,9 +80,9 @@ static struct cause cause_of(const struct elapsed_analysis *analysis,
         return cause;
     cause.is_likely = edge->kind == EDGE_END && edge->path == 0;
     cause.arrival = cause.sent = begun_at(interval_at(analysis, cause.source));
-    if (is_message(edge) && arrived > cause.sent)
+    if (edge_is_message(edge) && arrived > cause.sent)
         cause.arrival = arrived;
-    else if (is_message(edge) && event->came < event->event.header->time)
+    else if (edge_is_message(edge) && event->came < event->event.header->time)
         cause.arrival = history_common_time(analysis->history, event->event.origin, event->came);
     cause.by_ending = is_of_ending(analysis, edge, &cause, received);
     cause.rank = rank_of(edge, cause.sent, received);
@@ -107,7 +102,7 @@ void elapsed_find_cause(struct elapsed_analysis *analysis, const struct history_
         if (!interval->asleep && edge->earlier != earlier)
             continue; /* it ended another wait */
         const struct cause cause = cause_of(analysis, event, edge, arrived, received);
-        if (cause.source == 0 || (began == 0 && !is_message(edge)))
+        if (cause.source == 0 || (began == 0 && !edge_is_message(edge)))
             continue;
         if (edge->kind != EDGE_WAKEUP && cause.arrival + SOON < began && !cause.by_ending)
             continue; /* it was there before the wait */

@@ -208,7 +208,7 @@ int elapsed_end_requests(struct elapsed_analysis *analysis)
 static bool is_from_metered(const struct history_event *event)
 {
     for (uint32_t i = 0; i < event->edge_count; i++)
-        if (event->edges[i].kind <= EDGE_INFERRED)
+        if (edge_is_message(&event->edges[i]))
             return true;
     return false;
 }

@@ -346,14 +346,6 @@ static int begin_late(struct graph *graph, struct arrival *arrival)
     return result;
 }
 
-static bool is_created(const struct history_event *event)
-{
-    for (uint32_t i = 0; i < event->edge_count; i++)
-        if (event->edges[i].kind == EDGE_CREATION)
-            return true;
-    return false;
-}
-
 static void note_time(struct graph *graph, const struct event *event)
 {
     struct graph_origin *origin = &graph->origins[event->origin];
@@ -409,7 +401,7 @@ int graph_add_event(struct graph *graph, struct graph_stream *stream,
                     const struct history_event *event)
 {
     const struct record *record = (const struct record *)event->event.header;
-    bool created = !stream->runs && is_created(event);
+    bool created = !stream->runs && event_is_created(event);
     struct arrival arrival = {.event = event, .stream = stream};
     int result = 0;
 

@@ -126,7 +126,7 @@ static void write_arc(const struct history_graph *graph, const struct graph_even
     fputs(", tooltip=", file);
     graph_describe_edge(graph, event, edge, text);
     put_string(file, text);
-    if (edge->kind <= EDGE_INFERRED || edge->kind == EDGE_FILE) {
+    if (edge_is_message(edge) || edge->kind == EDGE_FILE) {
         show_bytes(edge->bytes, text);
         fprintf(file, ", label=\"%s\"", text);
     }
