@@ -319,6 +319,9 @@ int identities_add(struct identities *identities, const struct event *event);
 void identities_fade_path(struct identities *identities, uint32_t origin, uint32_t path);
 void identities_fade_stream(struct identities *identities, uint32_t origin, uint32_t stream);
 
+/* The same for what ends with a TERMINATION or DESTROYPATH (one that still says which); other events change nothing. */
+void identities_fade(struct identities *identities, const struct event *event);
+
 /* No record will refer to the path any more: forgets it at once. */
 void identities_forget_path(struct identities *identities, uint32_t origin, uint32_t path);
 
