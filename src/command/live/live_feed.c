@@ -18,8 +18,8 @@
 #define SECOND       1000000000u
 #define STEP_MOST    100000000u  /* ns that one step takes, about */
 #define SLICE        250000000u  /* ns of a trace that are read at a time while it catches up */
-#define LOOK_EACH    100000000u  /* ns: how often a trace that grows is looked at */
 #define SLICE_LIVE   20000000u   /* the same, when it has caught up */
+#define LOOK_EACH    100000000u  /* ns: how often a trace that grows is looked at */
 #define HELD_LITTLE  20          /* a snapshot may lack one in so many events of its interval ... */
 #define SETTLES_MOST 2000000000u /* ... or any, after ns (`settles_most`) */
 #define LATER_PART   10 /* a snapshot is later than the one before by this part of the interval */
