@@ -118,22 +118,13 @@ int64_t path_message_type(const struct path_record *path)
     return type;
 }
 
-static uint32_t word_at(const uint8_t *bytes)
+/* For a path of kind mpi. */
+static uint32_t path_rank(const struct path_record *path)
 {
-    uint32_t word;
+    uint32_t rank;
 
-    memcpy(&word, bytes, sizeof(word));
-    return word;
-}
-
-uint32_t path_rank(const struct path_record *path)
-{
-    return word_at(path->local);
-}
-
-int32_t path_tag(const struct path_record *path)
-{
-    return (int32_t)word_at(path->local + 4);
+    memcpy(&rank, path->local, sizeof(rank));
+    return rank;
 }
 
 /* Both ends have the same text: "msqid 3 type 5", "/jobs priority 0". */

@@ -97,6 +97,12 @@ struct history_edge {
     const void *value;
 };
 
+/* Whether it is that of a message, however it was matched. */
+static inline bool edge_is_message(const struct history_edge *edge)
+{
+    return edge->kind <= EDGE_INFERRED;
+}
+
 /* Why bytes of a RECEIVE have no edge. */
 enum history_rest {
     REST_NONE,     /* every byte has an edge */
@@ -142,6 +148,15 @@ struct history_event {
     uint32_t rest_bytes;    /* RECEIVE: bytes without an edge ... */
     enum history_rest rest; /* ... and the reason */
 };
+
+/* Whether it is the first event of a stream, or of a process, whose creation was recorded. */
+static inline bool event_is_created(const struct history_event *event)
+{
+    for (uint32_t i = 0; i < event->edge_count; i++)
+        if (event->edges[i].kind == EDGE_CREATION)
+            return true;
+    return false;
+}
 
 /* The overhead of recordings, summed over those that report it. */
 struct own_cost {
@@ -300,6 +315,9 @@ bool history_peer_not_found(const struct history *history, uint32_t origin, uint
 /* [count]: what the sources report of themselves */
 const struct source_state *history_state(const struct history *history, uint32_t origin);
 
+/* ns: how long after its TERMINATION a process that has used so much CPU time closes its files, at most. */
+uint64_t history_closing_most(uint64_t proc_time);
+
 /* ---- clocks ---- */
 
 /* Add this to times of this origin to get ns since 1970, as its latest record said. */
@@ -313,8 +331,11 @@ int64_t history_wall_offset(const struct history *history, uint32_t origin);
 uint32_t history_clock(const struct history *history, uint32_t origin, uint64_t time,
                        int64_t *ret_offset, uint64_t *ret_error);
 
-/* The same from one origin to another, by whatever messages tie their machines. Returns whether any do; if not, both
- * results are 0. */
+/* A time of an origin by the first origin's clock. */
+uint64_t history_common_time(const struct history *history, uint32_t origin, uint64_t time);
+
+/* The same as history_clock from one origin to another, by whatever messages tie their machines. Returns whether any do;
+ * if not, both results are 0. */
 bool history_clock_between(const struct history *history, uint32_t from, uint64_t time, uint32_t to,
                            int64_t *ret_offset, uint64_t *ret_error);
 

@@ -28,8 +28,8 @@
  *      | stream | -----> |  end  | ------> |  end  | -----> | SEND | SEND | SEND | by position
  *      +--------+ waits  +-------+ <------ +-------+        +------+------+------+
  *
- * A record is noted when it is read (streams_note, ends_note, flows_note), in the order of its origin's clock. It is
- * handed out later, perhaps at once. What is noted says what will come; what was handed out may be the beginning of
+ * A record is noted when it is read (streams_note, ends_note_..., flows_note_...), in the order of its origin's clock. It
+ * is handed out later, perhaps at once. What is noted says what will come; what was handed out may be the beginning of
  * an edge.
  */
 #ifndef DPM_HISTORY_TYPES_H

@@ -15,14 +15,10 @@
 
 uint64_t live_common_time(const struct live *live, uint32_t origin, uint64_t time)
 {
-    int64_t offset;
-    uint64_t error;
-
     /* of an origin without records the clock is not known */
-    if (origin == 0 || live->waits.origin_count == 0 || !live->waits.origins[0].seen)
+    if (live->waits.origin_count == 0 || !live->waits.origins[0].seen)
         return time;
-    history_clock(live->history, origin, time, &offset, &error);
-    return time + (uint64_t)offset;
+    return history_common_time(live->history, origin, time);
 }
 
 /* ---- threads, processes ---- */
@@ -195,7 +191,7 @@ static void note_about(struct live_waits *waits, struct live_thread *thread, enu
 
 static bool is_message(const struct history_edge *edge)
 {
-    return edge->kind <= EDGE_INFERRED;
+    return edge_is_message(edge);
 }
 
 static bool is_send(const struct history_event *event)

@@ -546,6 +546,8 @@ static void a_kill_leaves_a_trace(void **unused)
         closedir(list);
         snprintf(name, sizeof(name), "%s/control.%u", path, least);
         assert_int_equal(unlink(name), 0);
+        assert_true(trace_has_records(path)); /* although the first files are gone */
+        assert_false(trace_has_records(folder));
         snprintf(name, sizeof(name), "%s/data.%u", path, most + 1);
         fclose(fopen(name, "w"));
         snprintf(name, sizeof(name), "%s/.control.next", path);

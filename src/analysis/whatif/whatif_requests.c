@@ -7,6 +7,7 @@
 
 #include "base/lookup.h"
 #include "event/event.h"
+#include "event/system_calls.h"
 
 #include <errno.h>
 #include <string.h>
