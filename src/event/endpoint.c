@@ -118,13 +118,12 @@ int64_t path_message_type(const struct path_record *path)
     return type;
 }
 
-/* For a path of kind mpi. */
-static uint32_t path_rank(const struct path_record *path)
+static uint32_t word_at(const uint8_t *bytes)
 {
-    uint32_t rank;
+    uint32_t word;
 
-    memcpy(&rank, path->local, sizeof(rank));
-    return rank;
+    memcpy(&word, bytes, sizeof(word));
+    return word;
 }
 
 /* Both ends have the same text: "msqid 3 type 5", "/jobs priority 0". */
@@ -169,7 +168,7 @@ static void mpi_endpoint(const struct path_record *path, uint32_t rank, char tex
 void endpoint_local(const struct path_record *path, char text[ENDPOINT_SIZE])
 {
     if (path->kind == PATH_MPI)
-        mpi_endpoint(path, path_rank(path), text);
+        mpi_endpoint(path, word_at(path->local), text);
     if (path->kind == PATH_MPI || common_endpoint(path, text))
         return;
     if (path->family == AF_UNIX)
