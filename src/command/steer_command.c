@@ -169,11 +169,9 @@ static void count_slice(struct steering *steering, const struct live_snapshot *s
  * of the machine: how many records a slice has does not say what they took in it. */
 static void add_cost(struct steering *steering, const struct live_snapshot *snapshot)
 {
-    const struct live_snapshot *before = live_snapshot(steering->feed.live, 1);
-
     steering->cost += (double)snapshot->reader_new;
-    if (before != NULL && before->own.hook_records > 0 && snapshot->own.hook > before->own.hook)
-        steering->cost += (double)(snapshot->own.hook - before->own.hook);
+    if (snapshot->hook_rate != NOT_KNOWN)
+        steering->cost += (double)snapshot->hook_rate * (double)snapshot->real / 1e9;
     steering->cost_time += (double)snapshot->real;
 }
 

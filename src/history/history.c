@@ -102,6 +102,7 @@ static void note_hook(const struct record *cost, uint64_t records, struct hook_c
 
     if (cost->cost.hook == 0)
         return;
+    hook->each = cost->cost.hook;
     hook->records = records;
     if (time > hook->time)
         hook->time = time;
@@ -113,7 +114,7 @@ static void note_cost(struct origin *origin, const struct record *cost)
     if (cost->cost.wakeups == 0)
         origin->load = *cost;
     origin->cost = *cost;
-    note_hook(cost, origin->records, &origin->hook);
+    note_hook(cost, origin->made, &origin->hook);
 }
 
 /* Hands out an event; its message edges, if any, are in history->edges. */
@@ -503,6 +504,12 @@ static int take_record(struct history *history, const struct event *event,
 
 #define LOOK_EACH 64 /* records */
 
+/* The recorder makes the others itself. */
+static bool is_made_in_kernel(unsigned id)
+{
+    return event_is_metered(id) || id == EVENT_STREAM || id == EVENT_PATH || id == EVENT_IMAGE;
+}
+
 /* Reads one record. Returns SOURCE_RECORD if it was handed out, 0 if there is more to do, or an error. */
 static int read_one(struct history *history, struct origin *origin, struct history_event *ret_event)
 {
@@ -510,6 +517,7 @@ static int read_one(struct history *history, struct origin *origin, struct histo
     const struct event event = reduced_take(history, origin, &whole);
 
     origin->records++;
+    origin->made += is_made_in_kernel(event.header->id);
     if (history->impatient > 0 && ++history->since_looked >= LOOK_EACH) {
         history->since_looked = 0;
         holding_wake_impatient(history);
@@ -661,9 +669,9 @@ struct identities *history_share_identities(struct history *history)
     return history->identities;
 }
 
-uint64_t history_hook_time(const struct history *history, uint32_t origin)
+const struct hook_cost *history_hook_cost(const struct history *history, uint32_t origin)
 {
-    return history->origins[origin].hook.time;
+    return &history->origins[origin].hook;
 }
 
 void own_cost_add(struct own_cost *sum, const struct record *cost, const struct record *load,
@@ -691,7 +699,7 @@ void history_counts(const struct history *history, struct history_counts *ret_co
         const struct origin *origin = &history->origins[i];
         struct hook_cost hook = origin->hook;
         if (hook.records > 0 && origin->ended && source_is_whole(origin->source->states))
-            note_hook(&origin->cost, origin->records, &hook); /* its last COST is of all */
+            note_hook(&origin->cost, origin->made, &hook); /* its last COST is of all */
         own_cost_add(&ret_counts->own_cost, &origin->cost, &origin->load, &hook, origin->records);
         ret_counts->has_rules = ret_counts->has_rules || origin->recorded.rules > 0;
     }

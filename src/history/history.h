@@ -170,11 +170,12 @@ struct own_cost {
     uint64_t hook;         /* ns in the kernel for hook_records */
 };
 
-/* What COST records say of the hooks in the kernel: the time for each record so far, in whole ns. With the number of records that
- * is a sum, which does not become less when the time for each does. */
+/* What COST records say of the hooks in the kernel: the time for each record that the kernel has made so far, in whole ns. With the
+ * number of these that is a sum, which does not become less when the time for each does. */
 struct hook_cost {
     uint64_t time;    /* ns; 0: not known */
-    uint64_t records; /* when a COST said so last */
+    uint64_t records; /* when a COST said so last ... */
+    uint64_t each;    /* ... and what it said, ns */
 };
 
 /* Adds the overhead of a recording with so many records, from its last COST record, from its first one if that says what it took
@@ -284,8 +285,8 @@ struct identities *history_share_identities(struct history *history);
 
 void history_counts(const struct history *history, struct history_counts *ret_counts);
 
-/* ns of the hooks in the kernel up to the latest COST of an origin; 0: not known. Never less than before. */
-uint64_t history_hook_time(const struct history *history, uint32_t origin);
+/* Up to the latest COST of an origin. */
+const struct hook_cost *history_hook_cost(const struct history *history, uint32_t origin);
 
 /* Records that lack fields, because a selection has removed these, or another system does not record them. PC and load
  * are then unknown; the CPU time used is that of the stream's record before; the size of a message in a channel of

@@ -312,7 +312,8 @@ struct origin {
     uint64_t read_time; /* time of the latest record read */
     uint64_t progress;  /* everything before this is noted; UINT64_MAX: it has ended */
     int64_t wall_offset;
-    uint64_t records;      /* read */
+    uint64_t records;      /* read ... */
+    uint64_t made;         /* ... of these, made in the kernel */
     struct record cost;    /* the recording's overhead; id 0: not known */
     struct record load;    /* of it, what it took to load the meter; id 0: not known */
     struct hook_cost hook; /* as its COSTs have said */

@@ -633,9 +633,20 @@ static void use_end(struct live_waits *waits, const struct live_thread *thread,
 
 #define COST_LEAST 500000000u /* ns: the last COST may come right after the one before */
 
+/* ns. What COST says is in whole ns: that may have changed by a whole one, times all records, although nearly nothing has. */
+static uint64_t hooks_since(const struct hook_cost *before, const struct hook_cost *now)
+{
+    bool is_rounded = now->each + 1 >= before->each && now->each <= before->each + 1;
+    uint64_t all = now->each * now->records, earlier = before->each * before->records;
+
+    if (is_rounded)
+        return now->each * (now->records - before->records);
+    return all > earlier ? all - earlier : 0;
+}
+
 /* A recorder that writes little says it seldom: what it says is of all the time since it did so before. */
-/* `hook`: ns of hooks up to this COST; 0: not known. */
-static void note_cost(struct live_origin *origin, const struct record *record, uint64_t hook)
+static void note_cost(struct live_origin *origin, const struct record *record,
+                      const struct hook_cost *hook)
 {
     uint64_t time = record->header.time, since = time - origin->cost_time;
 
@@ -646,13 +657,14 @@ static void note_cost(struct live_origin *origin, const struct record *record, u
         origin->rate =
             (uint64_t)((double)(record->cost.cpu - origin->cost_cpu) * 1e9 / (double)since);
     }
-    if (origin->cost_hook != 0 && hook >= origin->cost_hook) {
+    if (origin->cost_hook.each != 0) {
         origin->has_hook_rate = true;
-        origin->hook_rate = (uint64_t)((double)(hook - origin->cost_hook) * 1e9 / (double)since);
+        origin->hook_rate =
+            (uint64_t)((double)hooks_since(&origin->cost_hook, hook) * 1e9 / (double)since);
     }
     origin->cost_time = time;
     origin->cost_cpu = record->cost.cpu;
-    origin->cost_hook = hook;
+    origin->cost_hook = *hook;
 }
 
 /* The ptrace meter reports the sum of all delays when a thread ends. */
@@ -686,7 +698,7 @@ static int note_time(struct live *live, const struct event *event)
         origin->has_delays = !reports_delays_late(live, event->origin);
     if (event->header->id == EVENT_COST)
         note_cost(origin, (const struct record *)event->header,
-                  history_hook_time(live->history, event->origin));
+                  history_hook_cost(live->history, event->origin));
     return 0;
 }
 

@@ -111,7 +111,7 @@ jq: near(.cpus_used_up_at; 62.5) and near(.then.latency_p50_ns; 20e6) and .low.r
     .high.latency_p50_ns > 31e6 and .high.latency_p50_ns < 36e6
 $ dpm whatif --replicas server=2 trace
 like: [:;] all CPU time that a machine used may grow with its requests
-says: A machine used 80% of its CPU time: if all of that grows with requests, none is left at 62.
+says: The machine used 80% of its CPU time: if all of that grows with requests, none is left at 62.
 $ dpm whatif --json --wait server,timer=0.9 trace
 jq: .cpus_used_up_at == null
 $ dpm report trace

@@ -427,7 +427,7 @@ static void test_costs_of_hooks(void **context)
     tape.source.next = next_that_came;
     add_machine(&tape, T0, 1, UINT32_MAX);
     add_program(&tape, 1, "a");
-    add_cost(&tape, 1, 1000); /* the 4th record */
+    add_cost(&tape, 1, 1000); /* two records of the kernel before it */
     const size_t first = tape.count;
     add_cost(&tape, 2, 900);
     const size_t second = tape.count;
@@ -435,25 +435,25 @@ static void test_costs_of_hooks(void **context)
         add_event(&tape, T0 + (uint64_t)2500 * MS, EVENT_CREATEPATH, 1, i)
             ->header.proc_time_and_pc = 1;
     const size_t burst = tape.count;
-    add_cost(&tape, 3, 300); /* the 11th: 3,300 ns */
+    add_cost(&tape, 3, 300); /* seven: 2,100 ns */
     assert_int_equal(history_new(&source, 1, &history, &problem), 0);
     assert_int_equal(live_new(history, &live), 0);
     come = first;
     take_at(history, live, T0 + (uint64_t)1000 * MS);
-    assert_int_equal(live_snapshot(live, 0)->own.hook, 4000);
+    assert_int_equal(live_snapshot(live, 0)->own.hook, 2000);
     assert_int_equal(live_snapshot(live, 0)->hook_rate, NOT_KNOWN);
     come = second;
     take_at(history, live, T0 + (uint64_t)2000 * MS);
-    assert_int_equal(live_snapshot(live, 0)->own.hook, 4500);
-    assert_int_equal(live_snapshot(live, 0)->hook_rate, 500);
+    assert_int_equal(live_snapshot(live, 0)->own.hook, 2000);
+    assert_int_equal(live_snapshot(live, 0)->hook_rate, 0);
     come = burst;
     take_at(history, live, T0 + (uint64_t)2500 * MS);
-    assert_int_equal(live_snapshot(live, 0)->own.hook, 4500);
-    assert_int_equal(live_snapshot(live, 0)->hook_rate, 500);
+    assert_int_equal(live_snapshot(live, 0)->own.hook, 2000);
+    assert_int_equal(live_snapshot(live, 0)->hook_rate, 0);
     come = SIZE_MAX;
     take_at(history, live, 0);
-    assert_int_equal(live_snapshot(live, 0)->own.hook, 4500);
-    assert_int_equal(live_snapshot(live, 0)->hook_rate, 0);
+    assert_int_equal(live_snapshot(live, 0)->own.hook, 2100);
+    assert_int_equal(live_snapshot(live, 0)->hook_rate, 300);
     live_free(live);
     history_free(history);
     tape_done(&tape);

@@ -53,7 +53,7 @@ static bool may_be_limited(const struct findings_from *from, const struct whatif
 static bool gain_by_more(const struct findings_from *from, const struct whatif_trial *trial)
 {
     return from->changes->cpus != 0 && trial->answer.pools == 1 && trial->in_turn &&
-           trial->answer.used_up <= 0 && !trial->share_lock && !may_be_limited(from, trial);
+           !trial->share_lock && !may_be_limited(from, trial);
 }
 
 /* Waits come last: they are in the account already, and seldom end altogether. Only those for the disk are chosen by settings; one for a
@@ -61,6 +61,8 @@ static bool gain_by_more(const struct findings_from *from, const struct whatif_t
 static unsigned rank_of(const struct findings_from *from, const struct whatif_trial *trial,
                         const struct findings *findings)
 {
+    if (trial->answer.used_up > 0)
+        return 0; /* the CPUs may not have as much */
     switch (trial->change.kind) {
     case WHATIF_REPLICAS:
         return gain_by_more(from, trial) ? 2 : 0;

@@ -122,8 +122,8 @@ struct whatif_answer {
     struct whatif_figures at_best;
     /* Requests are sent together, and wait for each other's answers: their latencies are not known. They are 0 after whatif_ask. */
     bool together;
-    /* Requests each second at which a machine has no CPU time left, if all that it used grows with them; 0: `then` is below that,
-     * or it is not known. */
+    /* Requests each second at which the machine has no CPU time left, if all that it used grows with them; 0: `then` is below that,
+     * or it is not known (whatif_model_note_load). */
     double used_up;
     /* What bounds the rate, the median and the 99th percentile, smallest and largest of each; only whatif_ask fills them in. */
     struct whatif_figures low, high;

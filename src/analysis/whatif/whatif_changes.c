@@ -233,7 +233,9 @@ uint32_t whatif_connected_to(const struct whatif_model *model, const struct what
 
     for (uint32_t i = first + 1; i < request->step_count; i++)
         if (steps[i].kind == ELAPSED_IN_FLIGHT && steps[i].party == steps[first].party &&
-            (steps[i].address == 0 || steps[i].address == steps[first].address))
+            steps[i - 1].party != steps[first].party &&
+            (steps[i].address == 0 || steps[first].address == 0 ||
+             steps[i].address == steps[first].address))
             return steps[i - 1].party; /* which sent the answer */
     return 0;
 }

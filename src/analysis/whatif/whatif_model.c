@@ -36,17 +36,32 @@ int whatif_model_new(struct elapsed_analysis *analysis, uint32_t most, bool atta
 }
 
 #define LOAD_LEAST 500000000u /* ns: of fewer clock ticks a share means little */
+#define LOAD_PART                                                                                  \
+    0.8 /* of that time, at least, has requests: what was used otherwise says nothing of them */
+
+/* From the first request to the end of the last one. */
+static uint64_t time_of_requests(const struct whatif_model *model)
+{
+    uint64_t begin = UINT64_MAX, end = 0;
+
+    for (size_t i = 0; i < model->request_count; i++) {
+        const struct whatif_request *request = &model->requests[i];
+        begin = request->begin < begin ? request->begin : begin;
+        end = request->end > end ? request->end : end;
+    }
+    return end > begin ? end - begin : 0;
+}
 
 void whatif_model_note_load(struct whatif_model *model, const struct communication *communication)
 {
-    for (uint32_t i = 0; i < communication->machine_count; i++) {
-        const struct machine_load *load = &communication->machines[i].load;
-        if (load->elapsed < LOAD_LEAST || load->cpu_all == NOT_KNOWN ||
-            load->cpu_idle == NOT_KNOWN || load->cpu_idle >= load->cpu_all)
-            continue;
-        double used = 1 - (double)load->cpu_idle / (double)load->cpu_all;
-        model->used = used > model->used ? used : model->used;
-    }
+    if (communication->machine_count != 1 || model->left_out > 0)
+        return;
+    const struct machine_load *load = &communication->machines[0].load;
+    if (load->elapsed < LOAD_LEAST || load->cpu_all == NOT_KNOWN || load->cpu_idle == NOT_KNOWN ||
+        load->cpu_idle >= load->cpu_all ||
+        (double)time_of_requests(model) < LOAD_PART * (double)load->elapsed)
+        return;
+    model->used = 1 - (double)load->cpu_idle / (double)load->cpu_all;
 }
 
 void whatif_model_free(struct whatif_model *model)

@@ -82,7 +82,7 @@ struct whatif_model {
     uint64_t left_out, early;
     bool early_stay;
     uint32_t machines; /* highest origin + 1 */
-    /* Part of its CPU time that the machine used which used most, 0 to 1; 0: not known. */
+    /* Part of its CPU time that the machine used while there were requests, 0 to 1; 0: not known, or there are several machines. */
     double used;
 };
 

@@ -106,7 +106,7 @@ static void print_load(const struct whatif_answer *answer, FILE *file)
     show_frequency(answer->used_up, rate);
     fprintf(
         file,
-        " A machine used %s%% of its CPU time: if all of that grows with requests, none is left "
+        " The machine used %s%% of its CPU time: if all of that grows with requests, none is left "
         "at %s requests/s.",
         used, rate);
 }
@@ -317,6 +317,23 @@ static bool has_more_workers(const struct whatif_found *found)
     return false;
 }
 
+/* What changes promise beyond that. */
+static void print_loads(const struct whatif_found *found, FILE *file)
+{
+    char rate[UNIT_SIZE];
+
+    for (size_t i = 0; i < found->count; i++) {
+        if (found->trials[i].answer.used_up <= 0)
+            continue;
+        show_frequency(found->trials[i].answer.used_up, rate);
+        fprintf(file,
+                "If all CPU time that the machine used grows with requests, none is left at %s "
+                "requests/s. ",
+                rate);
+        return; /* it is the same of all */
+    }
+}
+
 static int print_found(const struct whatif_model *model, const struct whatif_found *found,
                        uint32_t cpus, FILE *file)
 {
@@ -345,6 +362,7 @@ static int print_found(const struct whatif_model *model, const struct whatif_fou
                 found->left == 1 ? "s" : "", found->left == 1 ? "is" : "are");
     }
     print_locks(found, into);
+    print_loads(found, into);
     print_busiest(model, &found->now.base, "As recorded", into);
     fputs("\n\n", into);
     print_trust(&found->now, has_more_workers(found), cpus, into);
