@@ -195,7 +195,9 @@ static void name_traces(const struct live_feed *feed, const struct serving *serv
 
     if (serving->options->operand.reads_traces)
         (void)live_why_traces(serving->why, feed->names, feed->origins,
-                              snapshot == NULL ? 0 : snapshot->began);
+                              snapshot == NULL     ? 0
+                              : feed->origins == 1 ? (int64_t)snapshot->begin
+                                                   : snapshot->began);
 }
 
 static bool told_to_end(int signals)

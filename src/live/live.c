@@ -339,7 +339,9 @@ static void describe_whole(struct live *live, uint64_t time, struct live_snapsho
         snapshot->time = before->time; /* clocks became known, or a recording joined */
     snapshot->real = real - live->taken_at;
     snapshot->wall = (int64_t)time + history_wall_offset(live->history, 0);
-    snapshot->began = (int64_t)now->begin + history_wall_offset(live->history, 0);
+    snapshot->begin = now->begin;
+    snapshot->began =
+        now->begin == 0 ? 0 : (int64_t)now->begin + history_wall_offset(live->history, 0);
     snapshot->length = since(snapshot->time, before == NULL ? 0 : before->time);
     snapshot->events = now->events;
     snapshot->new_events = since(now->events, before == NULL ? 0 : before->events);

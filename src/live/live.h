@@ -171,12 +171,13 @@ struct live_machine {
 };
 
 struct live_snapshot {
-    uint64_t number;             /* 1, 2, 3 ... */
-    uint64_t time;               /* ns since the first record, by the first machine's clock */
-    int64_t wall;                /* ns since 1970 */
-    int64_t began;               /* ... the first record, by the wall clock of the first machine */
-    uint64_t length;             /* ns since the snapshot before, or since the first record */
-    bool last;                   /* all recordings have ended */
+    uint64_t number; /* 1, 2, 3 ... */
+    uint64_t time;   /* ns since the first record, by the first machine's clock */
+    int64_t wall;    /* ns since 1970 */
+    uint64_t begin;  /* ... the first record, by the first origin's clock; 0: not known ... */
+    int64_t began;   /* ... and by its wall clock as it is now */
+    uint64_t length; /* ns since the snapshot before, or since the first record */
+    bool last;       /* all recordings have ended */
     uint64_t events, new_events; /* so far, and in this interval */
     uint64_t records;            /* read in this interval */
     uint64_t not_known_yet;      /* events that wait for others */

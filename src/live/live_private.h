@@ -102,8 +102,9 @@ struct live_origin {
     uint64_t cost_time; /* its clock: of a COST, 0: there was none ... */
     uint64_t cost_cpu;  /* ... and what it says, ns */
     uint64_t rate;      /* ns of CPU time in a second, from the COST before that one to it */
-    struct hook_cost cost_hook; /* ... what was known of hooks then ... */
-    uint64_t hook_rate;         /* ... and in a second, from the COST before that one to it */
+    struct hook_cost cost_hook; /* what a COST said of hooks, long enough before the latest ... */
+    uint64_t hook_time;         /* ... its clock ... */
+    uint64_t hook_rate;         /* ... and ns of hooks in a second from the one before to it */
 };
 
 struct live_waits {

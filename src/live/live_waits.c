@@ -633,20 +633,29 @@ static void use_end(struct live_waits *waits, const struct live_thread *thread,
 
 #define COST_LEAST 500000000u /* ns: the last COST may come right after the one before */
 
-/* ns. What COST says is in whole ns: that may have changed by a whole one, times all records, although nearly nothing has. */
-static uint64_t hooks_since(const struct hook_cost *before, const struct hook_cost *now)
-{
-    bool is_rounded = now->each + 1 >= before->each && now->each <= before->each + 1;
-    uint64_t all = now->each * now->records, earlier = before->each * before->records;
+#define ROUNDING 100 /* times what rounding may have added, so that it is 1% of a CPU at most */
 
-    if (is_rounded)
-        return now->each * (now->records - before->records);
-    return all > earlier ? all - earlier : 0;
+/* What COST says is in whole ns for each record: of many records, these are much. So it is compared with what was said long enough ago. */
+static void note_hooks(struct live_origin *origin, uint64_t time, const struct hook_cost *hook)
+{
+    const struct hook_cost *before = &origin->cost_hook;
+    uint64_t since = time - origin->hook_time;
+    uint64_t all = hook->each * hook->records, earlier = before->each * before->records;
+
+    if (hook->each == 0 ||
+        (before->each != 0 && (since < COST_LEAST || since / ROUNDING < hook->records)))
+        return;
+    if (before->each != 0) {
+        origin->has_hook_rate = true;
+        origin->hook_rate =
+            all > earlier ? (uint64_t)((double)(all - earlier) * 1e9 / (double)since) : 0;
+    }
+    origin->cost_hook = *hook;
+    origin->hook_time = time;
 }
 
 /* A recorder that writes little says it seldom: what it says is of all the time since it did so before. */
-static void note_cost(struct live_origin *origin, const struct record *record,
-                      const struct hook_cost *hook)
+static void note_cost(struct live_origin *origin, const struct record *record)
 {
     uint64_t time = record->header.time, since = time - origin->cost_time;
 
@@ -657,14 +666,8 @@ static void note_cost(struct live_origin *origin, const struct record *record,
         origin->rate =
             (uint64_t)((double)(record->cost.cpu - origin->cost_cpu) * 1e9 / (double)since);
     }
-    if (origin->cost_hook.each != 0) {
-        origin->has_hook_rate = true;
-        origin->hook_rate =
-            (uint64_t)((double)hooks_since(&origin->cost_hook, hook) * 1e9 / (double)since);
-    }
     origin->cost_time = time;
     origin->cost_cpu = record->cost.cpu;
-    origin->cost_hook = *hook;
 }
 
 /* The ptrace meter reports the sum of all delays when a thread ends. */
@@ -696,9 +699,10 @@ static int note_time(struct live *live, const struct event *event)
     origin->has_summaries = origin->has_summaries || event->header->id == EVENT_SUMMARY;
     if (event->header->id == EVENT_SCHEDULE && !origin->has_delays)
         origin->has_delays = !reports_delays_late(live, event->origin);
-    if (event->header->id == EVENT_COST)
-        note_cost(origin, (const struct record *)event->header,
-                  history_hook_cost(live->history, event->origin));
+    if (event->header->id == EVENT_COST) {
+        note_cost(origin, (const struct record *)event->header);
+        note_hooks(origin, event->header->time, history_hook_cost(live->history, event->origin));
+    }
     return 0;
 }
 

@@ -46,7 +46,7 @@ struct live_why {
     bool has_thread, is_busy, ends;
     pid_t child; /* 0: none */
     struct live_why_question question;
-    int64_t asked_since; /* its times count from there: ns since 1970 */
+    int64_t asked_since; /* its times count from there: as live_why_traces */
     int lock;            /* of the folder of the recording, which the child has, too; -1: none */
     void (*done)(void *context, char *text);
     void *context;
@@ -287,7 +287,18 @@ static int record(struct live_why *why, char *trace, char *text)
     return run(why, words, false, text);
 }
 
-/* The wall clock of the first record that the traces have now, from which --from counts; INT64_MAX: not known. */
+/* Of one trace: its own clock, which does not change, as the wall clock may. INT64_MAX: not known. */
+static int64_t own_begin(struct source *source, struct problem *problem)
+{
+    struct event event;
+    uint64_t complete;
+
+    return source->next(source, &event, &complete, problem) == SOURCE_RECORD
+               ? (int64_t)event.header->time
+               : INT64_MAX;
+}
+
+/* The clock of the first record that the traces have now, from which --from counts, as live_why_traces; INT64_MAX: not known. */
 static int64_t first_record(char *const *traces, size_t count)
 {
     int64_t first = INT64_MAX;
@@ -299,7 +310,11 @@ static int64_t first_record(char *const *traces, size_t count)
         int64_t begin = INT64_MAX;
         if (trace_open(&name, 1, &source, &problem) < 0) /* dpm why says so */
             return INT64_MAX;
-        if (selected_source_begin(source, &begin, &problem) == 0 && begin < first)
+        if (count == 1)
+            begin = own_begin(source, &problem);
+        else if (selected_source_begin(source, &begin, &problem) < 0)
+            begin = INT64_MAX;
+        if (begin < first)
             first = begin;
         trace_close(source);
     }

@@ -29,8 +29,8 @@ void live_why_end(struct live_why *why);
 /* After live_why_end, when nothing asks any more. NULL is allowed. */
 void live_why_free(struct live_why *why);
 
-/* These are the traces now, which are copied. `began`: the wall clock, ns since 1970, from which times of questions count; 0: not known yet. Returns 0 or
- * -ENOMEM. */
+/* These are the traces now, which are copied. `began`: from when times of questions count: of one trace, by its own clock; of several, whose clocks differ, ns since 1970; 0: not
+ * known yet. Returns 0 or -ENOMEM. */
 int live_why_traces(struct live_why *why, char *const *traces, size_t count, int64_t began);
 
 /* Asks. `done` is called in another thread, with a text that becomes its own; or NULL: out of memory. Returns 0, or -EBUSY: one
