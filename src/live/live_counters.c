@@ -109,7 +109,7 @@ static const struct {
     {LIVE_MACHINES, LIVE_COUNTED_MACHINES},
 };
 
-/* Of groups, what is now. */
+/* What groups have at this moment. */
 static int add_rows(struct live *live, enum live_table table, enum live_counted to)
 {
     for (size_t i = 0; i < live->all[table].count; i++) {

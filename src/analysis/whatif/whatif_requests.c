@@ -246,7 +246,7 @@ static bool are_of_one_program(const struct whatif_model *model, uint32_t one, u
     return a->origin == b->origin && a->asked[0] != '\0' && strcmp(a->asked, b->asked) == 0;
 }
 
-/* Of the first `count` slots, the one whose last request of the same program ended at last before this one began. */
+/* Among the first `count` slots of the same program: the one whose last request was the latest to end before this one began. */
 static struct whatif_slot *slot_before(const struct whatif_model *model, size_t count,
                                        const struct whatif_slot *slot)
 {

@@ -287,7 +287,7 @@ static int record(struct live_why *why, char *trace, char *text)
     return run(why, words, false, text);
 }
 
-/* Of one trace: its own clock, which does not change, as the wall clock may. INT64_MAX: not known. */
+/* A single trace is asked by its own clock: the wall clock may be set meanwhile. INT64_MAX: not known. */
 static int64_t own_begin(struct source *source, struct problem *problem)
 {
     struct event event;
@@ -344,8 +344,8 @@ static size_t add_notes(const struct live_why_question *question, size_t traces,
     if (traces > 1)
         size = snprintf(
             text, NOTES_MOST,
-            "Of several machines: each has this part of the time by its own wall clock%s.\n\n",
-            question->pid != 0 ? ", and any process with this number is meant" : "");
+            "With several traces, each machine's own wall clock says which part this is%s.\n\n",
+            question->pid != 0 ? "; all processes with this number are included" : "");
     return size < 0 ? 0 : (size_t)size;
 }
 
