@@ -254,8 +254,8 @@ int fabric_has_said(struct fabric *fabric, struct problem *problem);
 /* For the controller: removes the session's streams with all that is in them. Streams that are not there are no error. */
 int fabric_remove_streams(struct fabric *fabric, struct problem *problem);
 
-/* For the controller: makes space in the stream of packets: removes those that every consumer has acknowledged, except the
- * last of each subject, from which an agent that comes back learns where to go on. Returns how many, or a negative errno. */
+/* For the controller: makes space in the stream of packets: removes those that every consumer which gets them has
+ * acknowledged, except the last of each subject, from which an agent that comes back learns where to go on. Returns how many, or a negative errno. */
 int64_t fabric_trim(struct fabric *fabric, struct problem *problem);
 
 /* How far the consumers of packets are, and which of those that lack some lags furthest behind: the server keeps these. Returns 1;

@@ -182,12 +182,51 @@ int64_t fabric_left(struct fabric *fabric, const char *durable, struct problem *
 
 /* ---- trimming ---- */
 
+/* The machine whose packets alone a consumer gets; "*": it gets those of all, or others than dpm's do. */
+static void machine_of(const struct fabric *fabric, const json_t *consumer,
+                       char ret_machine[FABRIC_NAME_MOST + 1])
+{
+    const char *filter =
+        json_string_value(json_object_get(json_object_get(consumer, "config"), "filter_subject"));
+    char before[FABRIC_SUBJECT_SIZE];
+    size_t length = (size_t)snprintf(before, sizeof(before), "dpm.%s.", fabric->session);
+
+    strcpy(ret_machine, "*");
+    if (filter == NULL || strncmp(filter, before, length) != 0)
+        return;
+    filter += length;
+    const char *end = strchr(filter, '.');
+    if (end != NULL && end - filter <= (ptrdiff_t)FABRIC_NAME_MOST &&
+        strcmp(end, ".packets.>") == 0)
+        snprintf(ret_machine, FABRIC_NAME_MOST + 1, "%.*s", (int)(end - filter), filter);
+}
+
+static uint64_t floor_of(const json_t *consumer)
+{
+    return fabric_count(json_object_get(consumer, "ack_floor"), "stream_seq");
+}
+
+/* `floors`: of each machine, and of "*", what the consumers that get its packets have all acknowledged. */
+static int note_floor(const struct fabric *fabric, const json_t *consumer, json_t *floors,
+                      struct problem *problem)
+{
+    uint64_t floor = floor_of(consumer);
+    char machine[FABRIC_NAME_MOST + 1];
+
+    machine_of(fabric, consumer, machine);
+    if (json_object_get(floors, machine) != NULL && fabric_count(floors, machine) <= floor)
+        return 0;
+    return json_object_set_new(floors, machine, json_integer((json_int_t)floor)) == 0
+               ? 0
+               : problem_set(problem, -ENOMEM, "out of memory");
+}
+
 /* `named`: what the one whose name is kept has acknowledged. That of a machine that sends nothing stays far behind, and lacks
  * nothing. */
 static void note_slower(const json_t *consumer, struct fabric_slowest *slowest, uint64_t *named)
 {
     const char *name = json_string_value(json_object_get(consumer, "name"));
-    uint64_t floor = fabric_count(json_object_get(consumer, "ack_floor"), "stream_seq");
+    uint64_t floor = floor_of(consumer);
     uint64_t left =
         fabric_count(consumer, "num_pending") + fabric_count(consumer, "num_ack_pending");
 
@@ -200,8 +239,9 @@ static void note_slower(const json_t *consumer, struct fabric_slowest *slowest, 
     snprintf(slowest->name, sizeof(slowest->name), "%s", name == NULL ? "" : name);
 }
 
-int fabric_slowest(struct fabric *fabric, struct fabric_slowest *ret_slowest,
-                   struct problem *problem)
+/* `floors`: NULL, or an object to fill. */
+static int look_at_consumers(struct fabric *fabric, json_t *floors,
+                             struct fabric_slowest *ret_slowest, struct problem *problem)
 {
     const char *stream = fabric->streams[STREAM_PACKETS];
     char subject[FABRIC_SUBJECT_SIZE], body[64];
@@ -221,16 +261,26 @@ int fabric_slowest(struct fabric *fabric, struct fabric_slowest *ret_slowest,
         json_array_foreach(list, i, consumer)
         {
             note_slower(consumer, &slowest, &named);
+            if (floors != NULL && error == 0)
+                error = note_floor(fabric, consumer, floors, problem);
         }
         total = fabric_count(answer, "total");
         seen += json_array_size(list);
         bool empty = json_array_size(list) == 0;
         json_decref(answer);
+        if (error != 0)
+            return error;
         if (empty)
             break;
     }
     *ret_slowest = slowest;
     return slowest.acknowledged != UINT64_MAX;
+}
+
+int fabric_slowest(struct fabric *fabric, struct fabric_slowest *ret_slowest,
+                   struct problem *problem)
+{
+    return look_at_consumers(fabric, NULL, ret_slowest, problem);
 }
 
 /* The number of the last message of a subject. */
@@ -268,34 +318,70 @@ static int64_t purge(struct fabric *fabric, const char *of, uint64_t before,
     return purged;
 }
 
-int64_t fabric_trim(struct fabric *fabric, struct problem *problem)
+/* What all consumers that get the packets of a subject have acknowledged: one of another machine, which may send nothing, says
+ * nothing of these. Where there is none, what all others have. */
+static uint64_t acknowledged_of(const struct fabric *fabric, const char *subject,
+                                const json_t *floors, uint64_t by_all)
+{
+    uint64_t floor = UINT64_MAX;
+    struct address address;
+
+    if (address_parse(subject, fabric->session, &address) != 0)
+        return by_all;
+    const char *const keys[] = {"*", address.machine};
+    for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
+        if (json_object_get(floors, keys[i]) != NULL && fabric_count(floors, keys[i]) < floor)
+            floor = fabric_count(floors, keys[i]);
+    return floor == UINT64_MAX ? by_all : floor;
+}
+
+static int64_t trim_subject(struct fabric *fabric, const char *subject, uint64_t floor,
+                            struct problem *problem)
+{
+    uint64_t last;
+    int error = last_of(fabric, subject, &last, problem);
+
+    return error != 0 ? error
+                      : purge(fabric, subject, last < floor + 1 ? last : floor + 1, problem);
+}
+
+/* `floors` is filled. */
+static int64_t trim(struct fabric *fabric, json_t *floors, struct problem *problem)
 {
     char body[FABRIC_SUBJECT_SIZE];
     json_t *info, *count;
     const char *subject;
     struct fabric_slowest slowest;
-    uint64_t last;
     int64_t trimmed = 0;
-    int64_t error = fabric_slowest(fabric, &slowest, problem);
+    int64_t error = look_at_consumers(fabric, floors, &slowest, problem);
 
-    if (error <= 0 || slowest.acknowledged == 0)
-        return error < 0 ? error : 0;
-    uint64_t floor = slowest.acknowledged;
+    if (error <= 0)
+        return error;
     snprintf(body, sizeof(body), "{\"subjects_filter\":\"dpm.%s.*.packets.>\"}", fabric->session);
     error = stream_info(fabric, STREAM_PACKETS, body, &info, problem);
     if (error != 0)
         return error;
     json_object_foreach(json_object_get(json_object_get(info, "state"), "subjects"), subject, count)
     {
-        if (json_integer_value(count) < 2)
+        uint64_t floor = acknowledged_of(fabric, subject, floors, slowest.acknowledged);
+        if (json_integer_value(count) < 2 || floor == 0) /* before 1 is all, to the server */
             continue;
-        error = last_of(fabric, subject, &last, problem);
-        if (error == 0)
-            error = purge(fabric, subject, last < floor + 1 ? last : floor + 1, problem);
+        error = trim_subject(fabric, subject, floor, problem);
         if (error < 0)
             break;
         trimmed += error;
     }
     json_decref(info);
     return error < 0 ? error : trimmed;
+}
+
+int64_t fabric_trim(struct fabric *fabric, struct problem *problem)
+{
+    json_t *floors = json_object();
+
+    if (floors == NULL)
+        return problem_set(problem, -ENOMEM, "out of memory");
+    int64_t trimmed = trim(fabric, floors, problem);
+    json_decref(floors);
+    return trimmed;
 }
