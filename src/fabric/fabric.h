@@ -223,6 +223,9 @@ int fabric_output(struct fabric *fabric, pid_t pid, bool err, uint64_t at, const
 /* How many notices are not stored yet. They are stored one after the other. */
 unsigned fabric_notices_pending(const struct fabric *fabric);
 
+/* Whether the server has refused one that is not stored yet: there is no stream, for example. Else it may be on its way. */
+bool fabric_notices_refused(const struct fabric *fabric);
+
 /* For controllers: from now on, NOTICE and OUTPUT come, of all machines, from number `sequence` of the stream on (0: the
  * first that is still there). A machine's come in order and once. Call it once. */
 int fabric_listen(struct fabric *fabric, uint64_t sequence, struct problem *problem);

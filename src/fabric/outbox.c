@@ -7,9 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* TCP loses nothing while a connection stands, so this is for what no reply ever answers: a refused subject. It is long, for
- * a slow link needs its time for a window of packets. */
+/* TCP loses nothing while a connection stands, so this is for what no reply ever answers: a refused subject. It is long, for a
+ * slow link needs its time for what is under way, and still longer if it is sent again. Over a link of less than 16 kB/s, a
+ * megabyte would take longer than the answer to a ping may take. */
 #define AGAIN_AFTER (20000 * MILLISECONDS)
+#define SLOWEST     62500u                /* ns for each byte */
 #define FULL_AFTER  (1000 * MILLISECONDS) /* a full stream is tried again */
 #define SOON        (250 * MILLISECONDS)  /* a stream that is not there yet, after a restart */
 
@@ -164,11 +166,17 @@ static bool send_entry(struct outbox *outbox, struct entry *entry, uint64_t now)
     return true;
 }
 
+/* When what is under way counts as lost. */
+static uint64_t again_at(const struct outbox *outbox)
+{
+    return outbox->progress + AGAIN_AFTER + outbox->sent_bytes * SLOWEST;
+}
+
 void outbox_pump(struct outbox *outbox, uint64_t now)
 {
     bool seen[OUTBOX_LANES] = {false};
 
-    if (outbox->sent > 0 && now >= outbox->progress + AGAIN_AFTER)
+    if (outbox->sent > 0 && now >= again_at(outbox))
         outbox_go_back(outbox);
     if (now < outbox->not_before)
         return;
@@ -199,7 +207,7 @@ void outbox_go_back(struct outbox *outbox)
 
 uint64_t outbox_due(const struct outbox *outbox)
 {
-    uint64_t due = outbox->sent > 0 ? outbox->progress + AGAIN_AFTER : UINT64_MAX;
+    uint64_t due = outbox->sent > 0 ? again_at(outbox) : UINT64_MAX;
 
     if (outbox->sent < outbox->count && outbox->not_before != 0 && outbox->not_before < due)
         due = outbox->not_before;

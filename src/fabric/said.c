@@ -73,6 +73,15 @@ unsigned fabric_notices_pending(const struct fabric *fabric)
     return fabric->said == NULL ? 0 : outbox_pending(fabric->said, 0);
 }
 
+bool fabric_notices_refused(const struct fabric *fabric)
+{
+    struct fabric_publisher_state state = {0};
+
+    if (fabric->said != NULL)
+        outbox_look(fabric->said, &state);
+    return state.reason[0] != '\0';
+}
+
 /* Pieces of one process share a lane, and so keep their order, both outputs together. */
 int fabric_output(struct fabric *fabric, pid_t pid, bool err, uint64_t at, const void *bytes,
                   size_t size)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* fabric_test.c: control messages, notices, output and packets, through a real server. */
 #include "fabric/fabric_internal.h"
+#include "fabric/outbox.h"
 #include "fabric_world.h"
 #include "seeded.h"
 
@@ -649,6 +650,30 @@ static void test_trimmed_behind_all(void **context)
     fabric_publisher_free(publisher);
 }
 
+/* What is large may take long over a slow link: sending it again meanwhile would make it longer still. */
+static void test_slow_link(void **context)
+{
+    static const uint8_t bytes[900000];
+    const struct fabric_place place = place_of(0);
+    struct fabric_publisher *publisher;
+    struct fabric_publisher_state look;
+    const uint64_t second = 1000 * MILLISECONDS;
+
+    need_server(context);
+    must(fabric_publisher_new(world.agent, "main", 0, &publisher, &problem));
+    assert_int_equal(fabric_publish(publisher, FABRIC_DATA, &place, bytes, sizeof(bytes)), 0);
+    uint64_t now = clock_now(CLOCK_MONOTONIC); /* what the server answers is not looked at */
+    outbox_pump(world.agent->outboxes, now + 60 * second);
+    fabric_publisher_look(publisher, &look);
+    assert_int_equal(look.resent, 0);
+    assert_int_equal(look.pending, 1);
+    outbox_pump(world.agent->outboxes, now + 100 * second);
+    fabric_publisher_look(publisher, &look);
+    assert_int_equal(look.resent, 1);
+    must(fabric_settle(world.agent, LONG_MS, &problem));
+    fabric_publisher_free(publisher);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -666,6 +691,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_server_killed, begin_pair, end_world),
         cmocka_unit_test_setup_teardown(test_full, begin_pair, end_world),
         cmocka_unit_test_setup_teardown(test_trimmed_behind_all, begin_pair, end_world),
+        cmocka_unit_test_setup_teardown(test_slow_link, begin_pair, end_world),
         cmocka_unit_test_setup_teardown(test_kept, begin_pair, end_world),
         cmocka_unit_test_setup_teardown(test_has_streams, begin_pair, end_world),
     };

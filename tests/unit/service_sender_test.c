@@ -36,7 +36,9 @@ static struct {
     pthread_mutex_t lock;
     unsigned at_once;  /* it stores so many within a settle ... */
     unsigned capacity; /* ... and no more than this */
-    unsigned connections;
+    unsigned rounds;   /* one settle of so many is long enough for these */
+    bool refuses;
+    unsigned settles, connections, closed;
     json_int_t stored[STORED];
     unsigned count;
 } server = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -57,6 +59,9 @@ int fabric_open(const struct fabric_options *options, int timeout_ms, struct fab
 void fabric_close(struct fabric *fabric)
 {
     free(fabric);
+    pthread_mutex_lock(&server.lock);
+    server.closed++;
+    pthread_mutex_unlock(&server.lock);
 }
 
 int fabric_has_said(struct fabric *fabric, struct problem *problem)
@@ -114,11 +119,18 @@ unsigned fabric_notices_pending(const struct fabric *fabric)
     return fabric->count - fabric->stored;
 }
 
+bool fabric_notices_refused(const struct fabric *fabric)
+{
+    (void)fabric;
+    return server.refuses;
+}
+
 int fabric_settle(struct fabric *fabric, int timeout_ms, struct problem *problem)
 {
     (void)timeout_ms;
     pthread_mutex_lock(&server.lock);
-    for (unsigned i = 0; i < server.at_once && fabric->stored < fabric->count; i++)
+    unsigned stores = ++server.settles % server.rounds == 0 ? server.at_once : 0;
+    for (unsigned i = 0; i < stores && fabric->stored < fabric->count; i++)
         if (server.count < server.capacity)
             server.stored[server.count++] = fabric->pushed[fabric->stored++];
     pthread_mutex_unlock(&server.lock);
@@ -147,7 +159,7 @@ void command_say(const char *format, ...)
 /* ---- tests ---- */
 
 /* A sender to which an earlier one has left 60 summaries. */
-static struct service_sender *begin_sender(unsigned at_once, unsigned capacity)
+static struct service_sender *begin_sender(unsigned at_once, unsigned rounds, unsigned capacity)
 {
     static const struct service_destination destination = {
         .url = "nats://127.0.0.1", .credentials = "", .session = "machines", .unsent = path};
@@ -160,24 +172,32 @@ static struct service_sender *begin_sender(unsigned at_once, unsigned capacity)
     assert_int_equal(json_dump_file(kept, path, JSON_COMPACT), 0);
     json_decref(kept);
     server.at_once = at_once;
+    server.rounds = rounds;
     server.capacity = capacity;
-    server.connections = server.count = 0;
+    server.refuses = capacity == 0;
+    server.settles = server.connections = server.closed = server.count = 0;
     if (service_sender_start(&destination, &sender, &problem) < 0)
         fail_msg("%s", problem.text);
     return sender;
 }
 
-static void await_stored(unsigned count)
+/* Waits until a number of the server has got to `least`. */
+static void await_least(const unsigned *number, unsigned least)
 {
     bool has = false;
 
     for (int i = 0; i < 500 && !has; i++) {
         usleep(20000);
         pthread_mutex_lock(&server.lock);
-        has = server.count >= count;
+        has = *number >= least;
         pthread_mutex_unlock(&server.lock);
     }
     assert_true(has);
+}
+
+static void await_stored(unsigned count)
+{
+    await_least(&server.count, count);
 }
 
 static void check_stored(unsigned count)
@@ -192,18 +212,38 @@ static void check_stored(unsigned count)
 static void a_slow_server_gets_each_once(void **unused)
 {
     (void)unused;
-    struct service_sender *sender = begin_sender(7, STORED);
+    struct service_sender *sender = begin_sender(7, 1, STORED);
     await_stored(WAITING);
     service_sender_stop(sender);
     check_stored(WAITING);
     assert_int_equal(access(path, F_OK), -1);
 }
 
+/* The time for all is not even enough for one. */
+static void one_that_takes_long_comes_once(void **unused)
+{
+    (void)unused;
+    struct service_sender *sender = begin_sender(1, 4, STORED);
+    await_stored(WAITING);
+    service_sender_stop(sender);
+    check_stored(WAITING);
+}
+
+/* As one without the stream: then another connection makes it, and that soon. */
+static void a_server_that_refuses_is_not_waited_for(void **unused)
+{
+    (void)unused;
+    struct service_sender *sender = begin_sender(1, 1, 0);
+    await_least(&server.closed, 1);
+    service_sender_stop(sender);
+    assert_int_equal(server.settles, 1);
+}
+
 /* Those that it has are not sent again: here not kept for the next start. */
 static void the_rest_waits(void **unused)
 {
     (void)unused;
-    struct service_sender *sender = begin_sender(7, 25);
+    struct service_sender *sender = begin_sender(7, 1, 25);
     await_stored(25);
     service_sender_stop(sender);
     check_stored(25);
@@ -238,6 +278,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_slow_server_gets_each_once),
+        cmocka_unit_test(one_that_takes_long_comes_once),
+        cmocka_unit_test(a_server_that_refuses_is_not_waited_for),
         cmocka_unit_test(the_rest_waits),
     };
 

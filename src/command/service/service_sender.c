@@ -16,6 +16,7 @@
 #define WAITING_MOST 60
 #define CONNECT_MS   10000
 #define SETTLE_MS    10000
+#define SETTLES_MOST 9  /* one after the other, in which the server stores none */
 #define AGAIN        10 /* s: to connect */
 
 struct service_sender {
@@ -102,18 +103,23 @@ static bool is_to_stop(struct service_sender *sender)
     return is;
 }
 
-/* Waits as long as the server stores any: over a slow link, what has waited for an hour takes a while. */
+/* Waits as long as the server stores any: over a slow link, what has waited for an hour takes a while, and one large
+ * one may; to send it again would take longer still. A connection that is slower than SETTLES_MOST allow has ended by then. */
 static int settle(struct service_sender *sender, struct problem *problem)
 {
-    unsigned pending = fabric_notices_pending(sender->fabric), before;
+    unsigned pending = fabric_notices_pending(sender->fabric), in_vain = 0;
+    bool waits;
     int result;
 
     do {
-        before = pending;
+        unsigned before = pending;
         result = fabric_settle(sender->fabric, SETTLE_MS, problem);
         pending = fabric_notices_pending(sender->fabric);
         take_messages(sender);
-    } while (result < 0 && pending < before && !is_to_stop(sender));
+        in_vain = pending < before ? 0 : in_vain + 1;
+        waits = in_vain == 0 || (in_vain < SETTLES_MOST && fabric_connected(sender->fabric) &&
+                                 !fabric_notices_refused(sender->fabric));
+    } while (result < 0 && waits && !is_to_stop(sender));
     return result;
 }
 
