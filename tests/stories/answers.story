@@ -105,7 +105,7 @@ server accepts c
 end
 client ends
 $ dpm report --all trace
-says: faster CPUs will not help. Fewer messages would.
+says: that elapsed: faster programs do not shorten that. Fewer messages would.
 never: Nagle
 
 == ... held back on another connection, for little of the time: the path through the network is said, too
