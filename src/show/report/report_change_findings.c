@@ -7,12 +7,12 @@
 #include <inttypes.h>
 #include <string.h>
 
-static void pool_text(const struct whatif_trial *trial, const struct causality_pool *pool,
-                      char text[CHANGE_SIZE])
+static void pool_text(const struct report *report, const struct whatif_trial *trial,
+                      const struct causality_pool *pool, char text[CHANGE_SIZE])
 {
     char who[PROCESS_TEXT_SIZE];
 
-    show_process(pool->name, pool->pid, who);
+    report_pool_process(report->communication, pool, who);
     snprintf(text, CHANGE_SIZE, "With %.0f connections of %.150s to %.80s instead of %" PRIu32,
              trial->change.amount, who, trial->change.name, trial->from);
 }
@@ -50,7 +50,7 @@ void report_say_change(const struct report *report, const struct finding *findin
     if (finding->change.pool == NULL)
         whatif_change_text(trial, change);
     else
-        pool_text(trial, finding->change.pool, change);
+        pool_text(report, trial, finding->change.pool, change);
     whatif_option_text(&trial->change, option);
     show_duration(answer->recorded.median, now);
     show_duration(answer->then.median, then);
