@@ -128,7 +128,7 @@ struct finding {
             bool of_requests;           /* which of the two */
             bool first;                 /* the largest */
             bool small;                 /* of requests that took next to none of the recording */
-            bool throttled;             /* as cpu_wait.throttled, on any machine */
+            bool throttled;             /* as cpu_wait.throttled, of its leader */
         } elapsed;
         struct {
             struct finding_processes who; /* busiest first */
@@ -298,7 +298,7 @@ struct finding {
         struct {
             uint32_t process;
             bool first;     /* of these findings: the longest wait */
-            bool throttled; /* a cgroup of its machine was throttled, so that may be why */
+            bool throttled; /* a cgroup that it may be in was throttled, so that may be why */
             /* what is saved without any wait for a CPU, at most: of the account that the findings begin with, 0 to 1 */
             double saves;
             bool is_accounted; /* there is such an account */
