@@ -668,8 +668,8 @@ struct cgroup_record {
     uint64_t throttled;         /* ns that it was throttled, of all its CPUs together */
     uint64_t memory;            /* bytes in use now */
     uint64_t memory_most;       /* limit; 0: none */
-    uint64_t memory_reclaims;   /* times that it reached the limit */
-    uint64_t oom_kills;         /* processes killed because of the limit */
+    uint64_t memory_reclaims;   /* times that it reached the limit, not those of cgroups below */
+    uint64_t oom_kills;         /* processes of it that were killed for lack of memory */
     uint64_t cpu_waited;        /* pressure stall information, as in SUMMARY */
     uint64_t memory_waited;
     uint64_t disk_waited;

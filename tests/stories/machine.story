@@ -278,3 +278,24 @@ at 1s CGROUP cgroup=7 memory=2000000 memoryMost=67108864 oomKills=1
 $ dpm report trace
 first: Limits The kernel killed 1 process of /web for lack of memory, but not because of its limit (64.0 MiB), which was never
     reached: the machine, or a cgroup above it, had no memory left.
+
+== ... or a cgroup above it reached its limit: that one is named, whether the cgroup itself has a limit or not
+process web launched cgroup 7
+process job pid 150 cgroup 9
+job computes 1s
+web computes 1s
+web ends
+at 0s NAME number=7 kind=2 name=/pod/web
+at 0s NAME number=8 kind=2 name=/pod
+at 0s NAME number=9 kind=2 name=/pod/job
+at 0s CGROUP cgroup=7 memory=1000000 memoryMost=67108864 oomKills=0
+at 0s CGROUP cgroup=8 memory=1000000 memoryMost=134217728 memoryReclaims=4 oomKills=0
+at 0s CGROUP cgroup=9 memory=1000000 oomKills=0
+at 1s CGROUP cgroup=7 memory=2000000 memoryMost=67108864 oomKills=2
+at 1s CGROUP cgroup=8 memory=134000000 memoryMost=134217728 memoryReclaims=9 oomKills=0
+at 1s CGROUP cgroup=9 memory=2000000 oomKills=1
+$ dpm report trace
+first: Limits The kernel killed 2 processes of /pod/web for lack of memory: /pod, which is above it, reached its limit (128 MiB). Raise
+    that limit, or use less memory.
+says: The kernel killed 1 process of /pod/job for lack of memory: /pod, which is above it, reached its limit (128 MiB).
+never: of /pod for lack of memory

@@ -338,6 +338,11 @@ struct findings {
 int findings_find(const struct findings_from *from, struct findings *findings);
 void findings_done(struct findings *findings);
 
+/* The nearest of the cgroups above it that reached its memory limit; NULL: none is known. */
+const struct communication_cgroup *
+findings_reached_above(const struct communication *communication,
+                       const struct communication_cgroup *cgroup);
+
 /* ---- finding_values.c ---- */
 
 /* Whether it says what a person can act on; not where the time went, nor what only explains. */

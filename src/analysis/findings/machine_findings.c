@@ -194,6 +194,23 @@ static int find_cgroups(const struct communication *communication, enum finding_
     return result;
 }
 
+/* Processes count for the cgroup that they are in, limits for all below them. */
+const struct communication_cgroup *findings_reached_above(const struct communication *communication,
+                                                          const struct communication_cgroup *cgroup)
+{
+    const struct communication_cgroup *nearest = NULL;
+
+    for (size_t i = 0; i < communication->cgroup_count; i++) {
+        const struct communication_cgroup *above = &communication->cgroups[i];
+        bool reached = above->memory_most != 0 && above->memory_most != NOT_KNOWN &&
+                       above->memory_reclaims != 0 && above->memory_reclaims != NOT_KNOWN;
+        if (reached && above->machine == cgroup->machine && is_below(cgroup->name, above->name) &&
+            (nearest == NULL || strlen(above->name) > strlen(nearest->name)))
+            nearest = above;
+    }
+    return nearest;
+}
+
 /* ---- machines ---- */
 
 static int add_load(uint32_t machine, enum finding_kind kind, uint64_t time, uint64_t elapsed,
