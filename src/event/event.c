@@ -234,7 +234,7 @@ static const struct event_field cgroup_fields[] = {
     U(cgroup_record, memory, "memory", "bytes in use now"),
     U(cgroup_record, memory_most, "memoryMost", "limit in bytes, 0: none"),
     U(cgroup_record, memory_reclaims, "memoryReclaims", "times that it reached the limit"),
-    U(cgroup_record, oom_kills, "oomKills", "processes killed because of the limit"),
+    U(cgroup_record, oom_kills, "oomKills", "processes of it killed for lack of memory"),
     U(cgroup_record, cpu_waited, "cpuWaited", "ns in which some task waited for a CPU"),
     U(cgroup_record, memory_waited, "memoryWaited", "... for memory"),
     U(cgroup_record, disk_waited, "diskWaited", "... for a disk"),

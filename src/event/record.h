@@ -651,10 +651,15 @@ struct summary_record {
     uint64_t tcp_retransmitted; /* segments */
 };
 
-/* The limits of a cgroup2 with metered processes, and what they cost it. Totals since the cgroup was created. */
+/* Bit 52 of a CGROUP's number: it is no cgroup2, but a cgroup of the cpu hierarchy of cgroup v1, and the rest is the
+ * inode of its directory there. With bit 51, too: of the memory hierarchy. */
+#define CGROUP_OF_V1     (1ull << 52)
+#define CGROUP_OF_MEMORY (1ull << 51)
+
+/* The limits of a cgroup with metered processes, and what they cost it. Totals since the cgroup was created. */
 struct cgroup_record {
     struct record_header header;
-    uint64_t cgroup;            /* cgroup2 id */
+    uint64_t cgroup;            /* cgroup2 id, or as above */
     uint64_t cpu;               /* ns of CPU time used */
     uint64_t quota;             /* ns of CPU time in each period; 0: no limit */
     uint64_t period;            /* ns */
@@ -663,8 +668,8 @@ struct cgroup_record {
     uint64_t throttled;         /* ns that it was throttled, of all its CPUs together */
     uint64_t memory;            /* bytes in use now */
     uint64_t memory_most;       /* limit; 0: none */
-    uint64_t memory_reclaims;   /* times that it reached the limit */
-    uint64_t oom_kills;         /* processes killed because of the limit */
+    uint64_t memory_reclaims;   /* times that it reached the limit, not those of cgroups below */
+    uint64_t oom_kills;         /* processes of it that were killed for lack of memory */
     uint64_t cpu_waited;        /* pressure stall information, as in SUMMARY */
     uint64_t memory_waited;
     uint64_t disk_waited;

@@ -69,11 +69,6 @@ bool host_disk_counts(const char *name);
 
 struct host_cgroups;
 
-/* Bit 52 of a CGROUP's number: it is no cgroup2, but a cgroup of the cpu hierarchy of cgroup v1, and the rest is the
- * inode of its directory there. With bit 51, too: of the memory hierarchy. */
-#define CGROUP_OF_V1     (1ull << 52)
-#define CGROUP_OF_MEMORY (1ull << 51)
-
 #define CGROUPS_MOST 64
 
 /* `root` as in host_open; `unified`: an open directory of the root cgroup2, -1: there is none. It stays the caller's.

@@ -385,7 +385,11 @@ static void read_unified(int directory, struct cgroup_record *record)
         host_parse_cpu_stat(text, record);
     if ((text = text_of(directory, "cpu.max", room)) != NULL)
         host_parse_cpu_max(text, record);
-    if ((text = text_of(directory, "memory.events", room)) != NULL)
+    /* memory.events counts what happens in cgroups below, too; older kernels have no .local */
+    text = text_of(directory, "memory.events.local", room);
+    if (text == NULL)
+        text = text_of(directory, "memory.events", room);
+    if (text != NULL)
         host_parse_memory_events(text, record);
     read_number(directory, "memory.current", &record->memory);
     read_limit(directory, "memory.max", &record->memory_most);

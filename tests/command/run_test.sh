@@ -155,7 +155,9 @@ done
 
 # ---- what a session wants: the meter does not matter, and that one needs not be loaded ----
 
-"$dpm" run --meter ptrace -o m.trace --kinds pipe --analyses parallelism,why --html m.html -- sh -c 'seq 1 1000 | cat' > out 2> err
+# (two at a time: P is a finding of its own)
+"$dpm" run --meter ptrace -o m.trace --kinds pipe --analyses parallelism,why --html m.html -- \
+    sh -c 'count() { i=0; while [ $i -lt 100000 ]; do i=$((i + 1)); done; }; count & count; wait' > out 2> err
 check_equal "--analyses prints the tables of these analyses" 'Parallelism' \
     "$(grep -x -e Parallelism -e 'Critical path' -e Requests err)"
 check_equal "... and their findings" 'Parallelism Time' \

@@ -74,7 +74,7 @@ for meter in kernel ptrace; do
         check_equal "$meter, $kind: the report names the kind" "${name:+$is_missing: $name.}" "$said"
         check_equal "$meter, $kind: JSON has it" "[${name:+\"$name\"}]" "$kinds"
         if [ $kind = mptcp ]; then
-            "$dpm" report $meter.$kind | tr -s '\n ' ' ' > whole
+            "$dpm" report --all $meter.$kind | tr -s '\n ' ' ' > whole
             check "$meter: P may be too high without these messages" \
                 grep -q 'P may be too high: edges are missing, because these were not metered: .*MPTCP sockets' whole
             check "$meter: dpm dump lists the kind" sh -c '"$1" dump --type name "$2" |
@@ -84,7 +84,7 @@ for meter in kernel ptrace; do
                 "$("$dpm" dump --matched --json --type receive $meter.$kind |
                     jq -s 'map(select(.kind == "tcp" and ((.edges // []) | length) > 0)) | length')"
         elif [ $kind = netlink ]; then
-            check_not "$meter: what the kernel answers does not change P" sh -c '"$1" report "$2" | grep -q "netlink sockets"' - \
+            check_not "$meter: what the kernel answers does not change P" sh -c '"$1" report --all "$2" | grep -q "netlink sockets"' - \
                 "$dpm" $meter.$kind
         fi
     done

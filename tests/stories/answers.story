@@ -105,7 +105,7 @@ server accepts c
 end
 client ends
 $ dpm report --all trace
-says: faster CPUs will not help. Fewer messages would.
+says: that elapsed: faster programs do not shorten that. Fewer messages would.
 never: Nagle
 
 == ... held back on another connection, for little of the time: the path through the network is said, too
@@ -320,6 +320,43 @@ says: 29 of 30 requests in front[60] waited until a connection to back[50] 127.0
     end faster.
 says: 100% of the request paths are ABA: median 15.1 ms, p99 15.1 ms (A = front[60], B = back[50]). 48% of the messages are
     attributed to requests by assumption.
+
+== ... of several machines it says whose pool it is: processes of two may have one number
+machine web1 at 10.83.7.1
+machine web2 at 10.83.7.2
+process front.2 pid 60 of web2
+process back pid 50 of web1
+process front pid 60 of web1
+process client pid 70 of web1
+tcp pool: front > back older ports 40000,81
+for i in 1 2 3
+    thread ask.$i of client
+    tcp f$i: client > front older ports 4001$i,80
+end
+front.2 computes 1ms
+ask.1 sends 1 on f1
+front receives on f1 in epoll_wait
+front sends 1 on pool
+for i in 2 3
+    ask.$i idles 1ms
+    ask.$i sends 1 on f$i
+    front receives on f$i in epoll_wait
+end
+9 times
+    for i in 1 2 3
+        back receives on pool
+        back sleeps 5ms in clock_nanosleep
+        back sends 1 on pool
+        front receives on pool in epoll_wait
+        front sends 1 on f$i
+        front sends 1 on pool
+        ask.$i receives on f$i
+        ask.$i sends 1 on f$i
+        front receives on f$i in epoll_wait
+    end
+end
+$ dpm report web1 web2
+says: requests in front[60]@web1 waited until a connection to back[50]@web1
 
 == beside load the front end lacks a CPU before it calls again: the requests waited for the connection all the same
 process back pid 50

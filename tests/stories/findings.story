@@ -222,6 +222,33 @@ says: P = 1.67 of 2 threads
 says: P may be too high: edges are missing, because these were not metered: udp, unix, pipe, mq.
 says: Connections of these kinds were not metered: udp, unix, pipe
 
+== ... of which P may be too high is said only with P itself
+| client  ==== asks ....           ==== asks ...
+| server            ==== answers ..          ====
+machine vm leaving-out pipe,mq
+process client launched
+process server created by client
+tcp c: client > server
+client connects c
+server accepts c
+10 times
+    client sends 3 on c
+    server receives on c
+    server computes 5ms
+    server sends 3 on c
+    client receives on c
+    client computes 5ms
+end
+client ends
+$ dpm report trace
+says: Time
+never: P =
+never: P may be too high
+says: Connections of these kinds were not metered: pipe, mq
+$ dpm report --all trace
+like: P = (0\.99|1\.00) of 2 threads
+says: P may be too high: edges are missing, because these were not metered: pipe, mq.
+
 == nothing was recorded
 machine vm without SEND,SENDCALL,RECEIVECALL,RECEIVE,MESSAGEQUEUED,BLOCK,CREATEPATH,CONNECT,CREATEPROCESS,EXEC,STARTPROCESS,STOPPROCESS,TERMINATION,WAKEUP,SCHEDULE,SIGNAL leaving-out udp,unix,pipe,mq
 process true launched

@@ -64,7 +64,7 @@ jq: near(.cpu_ns; 300e6) and .outside_ns >= 300e6 and .outside_ns <= 310e6
 $ dpm why --json trace
 jq: .spent_on_ns.timer >= 299e6 and .spent_on_ns.timer <= 310e6 and near(.spent_on_ns.computing; 300e6)
 $ dpm report trace
-never: faster CPUs will not help
+never: faster programs do not shorten that
 
 == work that is interrupted all the time: what it would take at twice the speed is a lower bound, for it would also wait less
 | work  ==5==  (40 ms for others)  ==5==  (40 ms for others) ...

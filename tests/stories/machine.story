@@ -134,6 +134,47 @@ says: Limits /batch used up its CPU limit (0.20 CPUs) in 90% of its periods: its
 says: CPU spin[100] waited 1.60 s of 2.00 s for a CPU: it was runnable, but other tasks ran, or a CPU limit of a cgroup was used up. A higher limit,
     more CPUs or a higher priority would save at most 80% of the time above.
 
+== a CPU limit that another container uses up is none of the process that waits
+process app pid 150 cgroup 7
+process db launched cgroup 8
+app computes 10ms
+db computes 400ms
+db lacks a CPU for 1200ms
+db computes 400ms
+db ends
+at 0s NAME number=7 kind=2 name=/docker/app
+at 0s NAME number=8 kind=2 name=/docker/db
+at 0s CGROUP cgroup=7 quota=20ms period=100ms cpu=1s periods=10 throttledPeriods=2 throttled=100ms
+at 0s CGROUP cgroup=8 period=100ms cpu=1s
+at 2s CGROUP cgroup=7 quota=20ms period=100ms cpu=1.4s periods=30 throttledPeriods=20 throttled=1.6s
+at 2s CGROUP cgroup=8 period=100ms cpu=1.8s
+at 0s SUMMARY cpuUser=10s cpuIdle=50s runnable=9
+at 1s SUMMARY cpuUser=12s cpuIdle=50s runnable=9
+at 2s SUMMARY cpuUser=14s cpuIdle=50s runnable=10
+$ dpm report trace
+says: (8.3 tasks for 2 CPUs, on average).
+says: Limits /docker/app used up its CPU limit
+says: for a CPU: it was runnable, but other tasks ran. The machine had 8.3 runnable tasks on 2 CPUs on average. More CPUs,
+never: a CPU limit that was used up
+never: or a CPU limit of a cgroup was used up
+
+== ... but that of a cgroup above its own may be
+process db launched cgroup 8
+db computes 400ms
+db lacks a CPU for 1200ms
+db computes 400ms
+db ends
+at 0s NAME number=7 kind=2 name=/site
+at 0s NAME number=8 kind=2 name=/site/db
+at 0s CGROUP cgroup=7 quota=20ms period=100ms cpu=1s periods=10 throttledPeriods=2 throttled=100ms
+at 2s CGROUP cgroup=7 quota=20ms period=100ms cpu=1.4s periods=30 throttledPeriods=20 throttled=1.6s
+at 0s SUMMARY cpuUser=10s cpuIdle=50s runnable=9
+at 1s SUMMARY cpuUser=12s cpuIdle=50s runnable=9
+at 2s SUMMARY cpuUser=14s cpuIdle=50s runnable=10
+$ dpm report trace
+says: (8.3 tasks for 2 CPUs, on average, and a CPU limit that was used up).
+says: for a CPU: it was runnable, but other tasks ran, or a CPU limit of a cgroup was used up. The machine had
+
 == a cgroup that was out of memory
 process web launched cgroup 7
 web computes 1s
@@ -237,3 +278,24 @@ at 1s CGROUP cgroup=7 memory=2000000 memoryMost=67108864 oomKills=1
 $ dpm report trace
 first: Limits The kernel killed 1 process of /web for lack of memory, but not because of its limit (64.0 MiB), which was never
     reached: the machine, or a cgroup above it, had no memory left.
+
+== ... or a cgroup above it reached its limit: that one is named, whether the cgroup itself has a limit or not
+process web launched cgroup 7
+process job pid 150 cgroup 9
+job computes 1s
+web computes 1s
+web ends
+at 0s NAME number=7 kind=2 name=/pod/web
+at 0s NAME number=8 kind=2 name=/pod
+at 0s NAME number=9 kind=2 name=/pod/job
+at 0s CGROUP cgroup=7 memory=1000000 memoryMost=67108864 oomKills=0
+at 0s CGROUP cgroup=8 memory=1000000 memoryMost=134217728 memoryReclaims=4 oomKills=0
+at 0s CGROUP cgroup=9 memory=1000000 oomKills=0
+at 1s CGROUP cgroup=7 memory=2000000 memoryMost=67108864 oomKills=2
+at 1s CGROUP cgroup=8 memory=134000000 memoryMost=134217728 memoryReclaims=9 oomKills=0
+at 1s CGROUP cgroup=9 memory=2000000 oomKills=1
+$ dpm report trace
+first: Limits The kernel killed 2 processes of /pod/web for lack of memory: /pod, which is above it, reached its limit (128 MiB). Raise
+    that limit, or use less memory.
+says: The kernel killed 1 process of /pod/job for lack of memory: /pod, which is above it, reached its limit (128 MiB).
+never: of /pod for lack of memory

@@ -540,6 +540,22 @@ $ dpm report trace
 says: program[100] waited for the disk (read on /var/lib/app.db), 1 time.
 never: waited for the disk (write on
 
+== locks of the kernel, in which no signal wakes a thread, are no disk: a socket, a pipe and a namespace have none
+process ip launched
+ip sleeps 40ms in sendmsg on socket uninterruptible
+ip sleeps 10ms in write on pipe uninterruptible
+ip sleeps 20ms in read on [eventfd] uninterruptible
+ip sleeps 30ms in unshare uninterruptible
+ip sleeps 50ms in openat uninterruptible
+ip ends
+$ dpm why --json trace
+jq: .spent_on_ns | .disk == 50e6 and .unknown == 100e6
+$ dpm report trace
+says: ip[100] waited; no record says for what (sendmsg on a socket), 1 time.
+says: ip[100] waited; no record says for what (unshare), 1 time.
+never: waited for the disk (sendmsg
+never: waited for the disk (unshare
+
 == a request that a thread hands over to another one, and waits for it: it was spent on what that one did
 | client    ask -.                                                                   .- answered
 | front      RECEIVE o=o wakes ................ futex ..............................o=SEND

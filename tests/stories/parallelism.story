@@ -715,6 +715,29 @@ pool ends
 $ dpm report --all trace
 says: Threads are loaded unevenly: load balance 0.2
 
+== ... which explains nothing where one has nearly all of the work, and P says nothing either
+process pool launched
+thread a of pool created by pool
+thread b of pool created by pool
+thread c of pool created by pool
+b computes 2ms
+c computes 2ms
+a computes 200ms
+b sleeps in futex until a
+c sleeps in futex until a
+b ends
+c ends
+a ends
+pool sleeps in futex until a ends
+pool ends
+$ dpm report trace
+says: Time
+never: P =
+never: loaded unevenly
+$ dpm report --all trace
+says: they worked in turn, or waited: the program uses one processor at a time.
+says: Threads are loaded unevenly: load balance 0.2
+
 == ... but not those that live one after the other, as those for connections do
 process server launched
 for i in 1 2 3 4 5 6

@@ -99,7 +99,7 @@ CALLS = {"read": 0, "write": 1, "open": 2, "poll": 7, "lseek": 8, "mmap": 9, "io
          "flock": 73, "fsync": 74, "fdatasync": 75, "fcntl": 72, "futex": 202, "epoll_wait": 232, "waitid": 247, "openat": 257,
          "newfstatat": 262, "pselect6": 270, "ppoll": 271, "epoll_pwait": 281, "epoll_pwait2": 441, "accept4": 288, "clock_nanosleep": 230,
          "rt_sigtimedwait": 128, "rt_sigsuspend": 130, "getdents64": 217, "mq_timedreceive": 243, "sendmsg": 46,
-         "semop": 65, "restart_syscall": 219, "semtimedop": 220, "msgrcv": 70, "vfork": 58, "none": 0xffffffff, "MPI": 0xfffe}
+         "semop": 65, "unshare": 272, "restart_syscall": 219, "semtimedop": 220, "msgrcv": 70, "vfork": 58, "none": 0xffffffff, "MPI": 0xfffe}
 FOR_ANY = {"poll", "select", "pselect6", "ppoll", "epoll_wait", "epoll_pwait", "epoll_pwait2", "accept", "accept4"}
 # flags of records
 CONTINUED, CALL_IMPLIED, OLDER, LIBRARY, NO_STREAM, END_OF_FILE, CONCURRENT, PREEMPTED, WHOLE_CALL, TIME_LIMIT = (

@@ -725,6 +725,46 @@ $ dpm whatif --no-holdback trace
 exits: 1
 says: no message of a request was in flight for as long as an acknowledgement is delayed
 
+== a client that thinks for long asks as often as before: the rate is not said
+| client  ask --- 40 ms ---. thinks for 2 s                     ask ---
+| server      === disk ====
+process client
+process server pid 200
+tcp c: client > server older
+10 times
+    client sends 70 on c
+    server receives on c
+    server computes 30ms
+    server sleeps 10ms in fdatasync uninterruptible
+    server sends 150 on c
+    client receives on c
+    client sleeps 2s in clock_nanosleep
+end
+$ dpm whatif --json --wait server,disk=0 trace
+jq: near(.recorded.requests_per_second; 0.49) and near(.then.requests_per_second; 0.4925)
+$ dpm report trace
+says: Prediction If server did not wait for the disk, the median latency of 9 of the 10 requests would be 30.0 ms instead of 40.0 ms (dpm
+    whatif --wait server,disk=0 trace; without a change the model is
+never: requests/s instead of
+
+== requests at the beginning, which may have waited for others, are left out: the median is of the others
+process client
+process server pid 200
+tcp c: client > server older
+51 times
+    client sends 70 on c
+    server receives on c
+    server computes 30ms
+    server sleeps 10ms in fdatasync uninterruptible
+    server sends 150 on c
+    client receives on c
+end
+$ dpm whatif --json --wait server,disk=0 trace
+jq: .requests == 50 and .left_out_first == 1 and .left_out == 0
+$ dpm report trace
+says: of the time of 51 requests (median 40.0 ms
+says: Prediction If server did not wait for the disk, the median latency of 50 of the 51 requests would be 30.0 ms instead of 40.0 ms, with
+
 == five questions in each request, one after the other
 process client launched
 process front pid 200

@@ -579,6 +579,35 @@ static void limits_of_unified_cgroups(void **state)
     close(directory);
 }
 
+/* Of two containers' pod: what its own file counts are kills in one of them, too. */
+static void memory_events_below_a_cgroup(void **state)
+{
+    struct host_cgroups *cgroups;
+    struct host_cgroup cgroup;
+    size_t count = 0;
+
+    (void)state;
+    put_unified("c/pod", "50000 100000\n", "3");
+    put_unified("c/pod/one", "max 100000\n", "0");
+    put("c/pod/memory.events", "low 0\nhigh 0\nmax 17\noom 2\noom_kill 1\n");
+    put("c/pod/memory.events.local", "low 0\nhigh 0\nmax 3\noom 0\noom_kill 0\n");
+    put("c/pod/one/memory.events", "low 0\nhigh 0\nmax 14\noom 2\noom_kill 1\n");
+    int directory = open_folder("c");
+    assert_int_equal(host_cgroups_open(root, directory, &cgroups), 0);
+    host_cgroups_note(cgroups, "/pod/one");
+    assert_true(host_cgroups_next(cgroups, &count, false, &cgroup));
+    assert_string_equal(cgroup.path, "/pod/one");
+    EXPECT(14, cgroup.record.memory_reclaims); /* the kernel has no .local */
+    EXPECT(1, cgroup.record.oom_kills);
+    assert_true(host_cgroups_next(cgroups, &count, false, &cgroup));
+    assert_string_equal(cgroup.path, "/pod");
+    EXPECT(3, cgroup.record.memory_reclaims);
+    EXPECT(0, cgroup.record.oom_kills);
+    assert_false(host_cgroups_next(cgroups, &count, false, &cgroup));
+    host_cgroups_close(cgroups);
+    close(directory);
+}
+
 /* A container sees its own cgroup as the root. */
 static void the_root_of_a_container(void **state)
 {
@@ -750,6 +779,7 @@ int main(void)
         WITH_ROOT(a_machine_with_many_interrupts),
         cmocka_unit_test(this_machine),
         WITH_ROOT(limits_of_unified_cgroups),
+        WITH_ROOT(memory_events_below_a_cgroup),
         WITH_ROOT(the_root_of_a_container),
         WITH_ROOT(a_cgroup_that_is_removed),
         WITH_ROOT(limits_of_v1),

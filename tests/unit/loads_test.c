@@ -584,6 +584,31 @@ static void processes_that_waited_for_a_cpu(void **state)
     scene.cgroups[2].throttled = S;
     found(&scene, text);
     assert_non_null(strstr(text, "or a CPU limit of a cgroup was used up."));
+    /* ... if the process may be in that cgroup, or below it: of v1 that is not known */
+    static const struct {
+        const char *limited, *of_process;
+        uint64_t number;
+        bool may_be;
+    } places[] = {
+        {"/docker/abc", "/docker/abc/x", 9, true},
+        {"/docker/abc", "/docker/abcd", 9, false},
+        {"/docker/abc", "/docker", 9, false},
+        {"/docker/abc", "/docker/other", 9, false},
+        {"/docker/abc", NULL, 9, true},
+        {"/", "/x", 9, true},
+        {NULL, "/docker/other", 9, false},
+        {"/docker/abc", "/docker/other", 77, true}, /* the same number */
+        {"/docker/abc", "/docker/other", CGROUP_OF_V1 | 9, true},
+    };
+    scene.processes[1].cgroup = 77;
+    for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
+        scene.processes[1].cgroup_name = places[i].of_process;
+        scene.cgroups[2].name = places[i].limited;
+        scene.cgroups[2].number = places[i].number;
+        found(&scene, text);
+        assert_int_equal(strstr(text, "or a CPU limit of a cgroup was used up.") != NULL,
+                         places[i].may_be);
+    }
     /* at most three, the longest first, also of equal ones */
     quiet(&scene);
     for (size_t i = 0; i < ARRAY_SIZE(scene.processes); i++)

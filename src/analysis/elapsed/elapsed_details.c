@@ -81,6 +81,7 @@ enum elapsed_kind kind_of_call(uint32_t call, uint32_t state)
         {ELAPSED_OPEN, {2, 85, 257, 437}, false}, /* open creat openat openat2 */
         {ELAPSED_CONNECT, {42}, false},
         {ELAPSED_UNKNOWN, {219}, false}, /* restart_syscall: any that was stopped, mostly a sleep */
+        {ELAPSED_UNKNOWN, {272, 308, 321, 324}, true}, /* unshare setns bpf membarrier: no file */
     };
 
     if (call == MPI_ANY_CALL)
@@ -110,6 +111,22 @@ static bool is_of_kernel(const char *file)
     return strncmp(file, "/proc/", 6) == 0 || strncmp(file, "/sys/", 5) == 0;
 }
 
+/* A socket, a pipe and the like have no disk: there it is mostly a lock of the kernel's. */
+static enum elapsed_kind kind_of_uninterruptible(enum wait_object on, const char *name)
+{
+    switch (on) {
+    case WAIT_ON_SOCKET:
+    case WAIT_ON_PIPE:
+    case WAIT_ON_ANONYMOUS:
+    case WAIT_ON_QUEUE:
+        return ELAPSED_UNKNOWN;
+    case WAIT_ON_FILE:
+        return name != NULL && is_of_kernel(name) ? ELAPSED_INPUT : ELAPSED_DISK;
+    default:
+        return ELAPSED_DISK;
+    }
+}
+
 enum elapsed_kind elapsed_kind_of_block(const struct history *history,
                                         const struct recorded_types *recorded,
                                         const struct history_event *event)
@@ -126,7 +143,7 @@ enum elapsed_kind elapsed_kind_of_block(const struct history *history,
     enum wait_object on = identities_object(history_identities(history), event->event.origin,
                                             record->block.object, &name);
     if (kind == ELAPSED_DISK)
-        return on == WAIT_ON_FILE && name != NULL && is_of_kernel(name) ? ELAPSED_INPUT : kind;
+        return kind_of_uninterruptible(on, name);
     switch (on) {
     case WAIT_ON_ANONYMOUS:
         return kind_of_anonymous(name == NULL ? "" : name);

@@ -31,8 +31,14 @@ bool findings_have(const struct findings *findings, enum finding_kind kind)
 #define ELAPSED_SMALL 0.05
 #define ELAPSED_MOST  4
 
-static bool any_is_throttled(const struct communication *communication)
+/* Whether a CPU limit may be why the process of a row had no CPU. If it has no row of its own in the statistics: any limit. */
+static bool may_be_throttled(const struct communication *communication,
+                             const struct elapsed_row *row)
 {
+    for (uint32_t i = 0; i < communication->process_count; i++)
+        if (communication->processes[i].origin == row->origin &&
+            communication->processes[i].pid == row->pid)
+            return findings_may_be_throttled(communication, &communication->processes[i]);
     for (uint32_t i = 0; i < communication->machine_count; i++)
         if (findings_throttled(communication, i))
             return true;
@@ -60,7 +66,7 @@ static int add_elapsed(const struct findings_from *from, const struct elapsed_ac
         finding->elapsed.of_requests = !from->elapsed->from_start;
         finding->elapsed.first = i == 0;
         finding->elapsed.small = !findings_account_matters(from);
-        finding->elapsed.throttled = any_is_throttled(from->communication);
+        finding->elapsed.throttled = may_be_throttled(from->communication, groups[i].leader);
     }
     free(groups);
     return result;

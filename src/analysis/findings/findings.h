@@ -128,7 +128,7 @@ struct finding {
             bool of_requests;           /* which of the two */
             bool first;                 /* the largest */
             bool small;                 /* of requests that took next to none of the recording */
-            bool throttled;             /* as cpu_wait.throttled, on any machine */
+            bool throttled;             /* as cpu_wait.throttled, of its leader */
         } elapsed;
         struct {
             struct finding_processes who; /* busiest first */
@@ -298,7 +298,7 @@ struct finding {
         struct {
             uint32_t process;
             bool first;     /* of these findings: the longest wait */
-            bool throttled; /* a cgroup of its machine was throttled, so that may be why */
+            bool throttled; /* a cgroup that it may be in was throttled, so that may be why */
             /* what is saved without any wait for a CPU, at most: of the account that the findings begin with, 0 to 1 */
             double saves;
             bool is_accounted; /* there is such an account */
@@ -337,6 +337,11 @@ struct findings {
  * and must not outlive them. Returns 0 or -ENOMEM; call findings_done in both cases. */
 int findings_find(const struct findings_from *from, struct findings *findings);
 void findings_done(struct findings *findings);
+
+/* The nearest of the cgroups above it that reached its memory limit; NULL: none is known. */
+const struct communication_cgroup *
+findings_reached_above(const struct communication *communication,
+                       const struct communication_cgroup *cgroup);
 
 /* ---- finding_values.c ---- */
 

@@ -31,7 +31,11 @@ uint32_t findings_row_of(const struct communication *communication, uint32_t ori
 /* Whether a cgroup of this machine used up its CPU limit often. */
 bool findings_throttled(const struct communication *communication, uint32_t machine);
 
-/* The same for the cgroup of a process, or one above it; or whether it would, if its CPU time were `growth` times as much. */
+/* The same for the cgroup of a process, or one above it, as far as it is known in which it is. */
+bool findings_may_be_throttled(const struct communication *communication,
+                               const struct communication_process *process);
+
+/* Whether it is known to be in one that did, or that would, if its CPU time were `growth` times as much. */
 bool findings_process_limited(const struct communication *communication,
                               const struct communication_process *process, double growth);
 

@@ -37,17 +37,41 @@ bool findings_throttled(const struct communication *communication, uint32_t mach
     return false;
 }
 
+/* Whether the cgroup with this path is below another one. All are below "/", which a container sees as the root. */
+static bool is_below(const char *path, const char *above)
+{
+    if (path == NULL || above == NULL || above[0] != '/' || strcmp(path, above) == 0)
+        return false;
+    size_t size = above[1] == '\0' ? 0 : strlen(above);
+    return strncmp(path, above, size) == 0 && path[size] == '/';
+}
+
 static bool is_in(const struct communication_process *process,
                   const struct communication_cgroup *cgroup)
 {
-    size_t size = cgroup->name == NULL ? 0 : strlen(cgroup->name);
-
     if (process->machine != cgroup->machine || process->cgroup == 0)
         return false;
-    return process->cgroup == cgroup->number ||
-           (size > 0 && process->cgroup_name != NULL &&
-            strncmp(process->cgroup_name, cgroup->name, size) == 0 &&
-            process->cgroup_name[size] == '/');
+    return process->cgroup == cgroup->number || is_below(process->cgroup_name, cgroup->name);
+}
+
+/* Of cgroup v1 no record says which processes are in it. */
+static bool may_be_in(const struct communication_process *process,
+                      const struct communication_cgroup *cgroup)
+{
+    return process->cgroup == 0 || process->cgroup_name == NULL ||
+           (cgroup->number & CGROUP_OF_V1) != 0 || is_in(process, cgroup);
+}
+
+bool findings_may_be_throttled(const struct communication *communication,
+                               const struct communication_process *process)
+{
+    for (size_t i = 0; i < communication->cgroup_count; i++) {
+        const struct communication_cgroup *cgroup = &communication->cgroups[i];
+        if (cgroup->machine == process->machine && is_throttled(cgroup) &&
+            may_be_in(process, cgroup))
+            return true;
+    }
+    return false;
 }
 
 /* One worker that is never throttled may use all of a limit of one CPU. */
@@ -103,7 +127,7 @@ static int find_cpu_waits(const struct findings_from *from, struct findings *fin
             return -ENOMEM;
         finding->cpu_wait.process = (uint32_t)(row - communication->processes);
         finding->cpu_wait.first = found == 0;
-        finding->cpu_wait.throttled = findings_throttled(communication, row->machine);
+        finding->cpu_wait.throttled = findings_may_be_throttled(communication, row);
         finding->cpu_wait.is_accounted = findings_account_matters(from);
         if (account != NULL)
             finding->cpu_wait.saves =
@@ -168,6 +192,23 @@ static int find_cgroups(const struct communication *communication, enum finding_
             findings);
     }
     return result;
+}
+
+/* Processes count for the cgroup that they are in, limits for all below them. */
+const struct communication_cgroup *findings_reached_above(const struct communication *communication,
+                                                          const struct communication_cgroup *cgroup)
+{
+    const struct communication_cgroup *nearest = NULL;
+
+    for (size_t i = 0; i < communication->cgroup_count; i++) {
+        const struct communication_cgroup *above = &communication->cgroups[i];
+        bool reached = above->memory_most != 0 && above->memory_most != NOT_KNOWN &&
+                       above->memory_reclaims != 0 && above->memory_reclaims != NOT_KNOWN;
+        if (reached && above->machine == cgroup->machine && is_below(cgroup->name, above->name) &&
+            (nearest == NULL || strlen(above->name) > strlen(nearest->name)))
+            nearest = above;
+    }
+    return nearest;
 }
 
 /* ---- machines ---- */

@@ -244,6 +244,15 @@ static uint64_t time_held_back(const struct findings *findings)
     return time;
 }
 
+/* P is added before what is said about it, and so is put aside before it, too. */
+static bool factor_is_aside(const struct findings *findings)
+{
+    for (size_t i = 0; i < findings->count; i++)
+        if (findings->list[i].kind == FINDING_FACTOR)
+            return findings->list[i].aside;
+    return false;
+}
+
 /* Whether a finding repeats in other words what the time was spent on, or has nothing to do with that. */
 static bool repeats(const struct findings_from *from, const struct findings *findings,
                     const struct finding *finding)
@@ -272,6 +281,9 @@ static bool repeats(const struct findings_from *from, const struct findings *fin
         return findings->list[0].kind == FINDING_ELAPSED &&
                (finding->factor.verdict == FACTOR_PATH_WAITS ||
                 finding->factor.verdict == FACTOR_IN_TURN);
+    case FINDING_ARCS_MISSING: /* "P may be too high": of which P? */
+    case FINDING_UNEVEN_LOAD:
+        return factor_is_aside(findings);
     default:
         return false;
     }

@@ -5,18 +5,20 @@
 #include "show/whatif/whatif_face.h"
 
 #include <inttypes.h>
+#include <string.h>
 
-static void pool_text(const struct whatif_trial *trial, const struct causality_pool *pool,
-                      char text[CHANGE_SIZE])
+static void pool_text(const struct report *report, const struct whatif_trial *trial,
+                      const struct causality_pool *pool, char text[CHANGE_SIZE])
 {
     char who[PROCESS_TEXT_SIZE];
 
-    show_process(pool->name, pool->pid, who);
+    report_pool_process(report->communication, pool, who);
     snprintf(text, CHANGE_SIZE, "With %.0f connections of %.150s to %.80s instead of %" PRIu32,
              trial->change.amount, who, trial->change.name, trial->from);
 }
 
-/* Of which requests, unless it is all of many: "", " of only 3 requests", " of 4,993 of the first 5,000 requests". */
+/* Of which requests, unless it is all of many: "", " of only 3 requests", " of 250 of the 300 requests", " of 4,993 of the first
+ * 5,000 requests". */
 static void of_text(const struct whatif_answer *answer, char *text, size_t size)
 {
     char count[COUNTED_SIZE], first[COUNTED_SIZE];
@@ -25,9 +27,10 @@ static void of_text(const struct whatif_answer *answer, char *text, size_t size)
     show_counted(requests, "request", count);
     show_counted(requests + answer->early, "request", first);
     text[0] = '\0';
-    if (answer->left_out > 0 && answer->early > 0) {
+    if (answer->early > 0) {
         show_count(requests, count);
-        snprintf(text, size, " of %s of the first %s", count, first);
+        snprintf(text, size, " of %s of the %s%s", count, answer->left_out > 0 ? "first " : "",
+                 first);
     } else if (answer->left_out > 0) {
         snprintf(text, size, " of the first %s", count);
     } else if (requests < WHATIF_HARDLY_ANY) {
@@ -47,7 +50,7 @@ void report_say_change(const struct report *report, const struct finding *findin
     if (finding->change.pool == NULL)
         whatif_change_text(trial, change);
     else
-        pool_text(trial, finding->change.pool, change);
+        pool_text(report, trial, finding->change.pool, change);
     whatif_option_text(&trial->change, option);
     show_duration(answer->recorded.median, now);
     show_duration(answer->then.median, then);
@@ -55,7 +58,9 @@ void report_say_change(const struct report *report, const struct finding *findin
     show_frequency(answer->recorded.per_second, rate);
     show_frequency(answer->then.per_second, rate_then);
     of_text(answer, of, sizeof(of));
-    if (answer->recorded.per_second > 0 && answer->then.per_second > 0) /* one request has none */
+    /* one request has none; that of clients that think may stay as it was */
+    if (answer->recorded.per_second > 0 && answer->then.per_second > 0 &&
+        strcmp(rate, rate_then) != 0)
         snprintf(rates, sizeof(rates), ", with %s requests/s instead of %s", rate_then, rate);
     report_say(content, "Prediction",
                "%s, the median latency%s would be %s instead of %s%s (dpm whatif %s%s%s%s%s; "

@@ -140,6 +140,17 @@ static uint32_t process_of_pool(const struct communication *communication,
     return NO_PROCESS;
 }
 
+void report_pool_process(const struct communication *communication,
+                         const struct causality_pool *pool, char *text)
+{
+    uint32_t process = process_of_pool(communication, pool);
+
+    if (process == NO_PROCESS)
+        show_process(pool->name, pool->pid, text);
+    else
+        process_text(communication, process, text);
+}
+
 void report_say_pool(const struct report *report, const struct finding *finding,
                      struct report_content *content)
 {
@@ -148,7 +159,7 @@ void report_say_pool(const struct report *report, const struct finding *finding,
     char connections[UNIT_SIZE], half[UNIT_SIZE], most[UNIT_SIZE], time[UNIT_SIZE];
     char all[UNIT_SIZE];
 
-    show_process(pool->name, pool->pid, who);
+    report_pool_process(report->communication, pool, who);
     report_back_end(report->communication, process_of_pool(report->communication, pool),
                     pool->address, server);
     show_count(histogram_count(&pool->waits), count);

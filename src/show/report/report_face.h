@@ -121,6 +121,10 @@ report_say_function report_say_nagle, report_say_own_connections, report_say_poo
 void report_back_end(const struct communication *communication, uint32_t asker, const char *address,
                      char *text);
 
+/* The process whose pool of connections it is, with its machine, if there are several. `text` has PROCESS_TEXT_SIZE bytes. */
+void report_pool_process(const struct communication *communication,
+                         const struct causality_pool *pool, char *text);
+
 /* Whether a row adds information. Without delays, step delay equals step max, and max is the same for every
  * assignment. */
 bool report_tells_row(const struct parallelism *parallelism, size_t row);

@@ -137,10 +137,26 @@ static bool may_have_reached_limit(const struct communication_cgroup *cgroup)
     return cgroup->memory_reclaims != 0;
 }
 
+/* Its own limit was not the reason. */
+static void say_oom_above(const struct report *report, const char *kills, const char *name,
+                          const struct communication_cgroup *above, struct report_content *content)
+{
+    char other[CGROUP_TEXT_SIZE], limit[UNIT_SIZE];
+
+    cgroup_text(report->communication, above, other);
+    show_bytes(above->memory_most, limit);
+    report_say(content, "Limits",
+               "The kernel killed %s of %s for lack of memory: %s, which is above it, reached its "
+               "limit (%s). Raise that limit, or use less memory.",
+               kills, name, other, limit);
+}
+
 void report_say_oom(const struct report *report, const struct finding *finding,
                     struct report_content *content)
 {
     const struct communication_cgroup *cgroup = finding->cgroup;
+    const struct communication_cgroup *above =
+        findings_reached_above(report->communication, cgroup);
     char name[CGROUP_TEXT_SIZE], kills[COUNTED_SIZE], limit[UNIT_SIZE] = "";
 
     cgroup_text(report->communication, cgroup, name);
@@ -148,6 +164,10 @@ void report_say_oom(const struct report *report, const struct finding *finding,
              cgroup->oom_kills == 1 ? "" : "es");
     if (cgroup->memory_most != NOT_KNOWN && cgroup->memory_most != 0)
         show_bytes(cgroup->memory_most, limit);
+    if (above != NULL && (limit[0] == '\0' || !may_have_reached_limit(cgroup))) {
+        say_oom_above(report, kills, name, above, content);
+        return;
+    }
     if (limit[0] != '\0' && !may_have_reached_limit(cgroup)) {
         report_say(content, "Limits",
                    "The kernel killed %s of %s for lack of memory, but not because of its limit "

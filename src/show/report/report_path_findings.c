@@ -183,8 +183,8 @@ void report_say_path_flights(const struct report *report, const struct finding *
     show_duration(finding->flights.elapsed, elapsed);
     show_percent(finding->flights.time, finding->flights.elapsed, of);
     report_say(content, "Path",
-               "Messages on the critical path were in flight for %s, %s%% of the %s that elapsed; "
-               "faster CPUs will not help. Fewer messages%s would.",
+               "Messages on the critical path were in flight for %s, %s%% of the %s that elapsed: "
+               "faster programs do not shorten that. Fewer messages%s would.",
                time, of, elapsed,
                report->communication->machine_count == 1 ? "" : " or a faster network");
 }
