@@ -17,7 +17,10 @@ static void pool_text(const struct report *report, const struct whatif_trial *tr
              trial->change.amount, who, trial->change.name, trial->from);
 }
 
-/* Of which requests, unless it is all of many: "", " of only 3 requests", " of 250 of the 300 requests", " of 4,993 of the first
+/* Those at the beginning that were left out are told if they are this part of the others or more. */
+#define EARLY_TOLD 100
+
+/* Of which requests, unless it is nearly all of many: "", " of only 3 requests", " of 250 of the 300 requests", " of 4,993 of the first
  * 5,000 requests". */
 static void of_text(const struct whatif_answer *answer, char *text, size_t size)
 {
@@ -27,7 +30,7 @@ static void of_text(const struct whatif_answer *answer, char *text, size_t size)
     show_counted(requests, "request", count);
     show_counted(requests + answer->early, "request", first);
     text[0] = '\0';
-    if (answer->early > 0) {
+    if (answer->early > 0 && (answer->left_out > 0 || answer->early * EARLY_TOLD >= requests)) {
         show_count(requests, count);
         snprintf(text, size, " of %s of the %s%s", count, answer->left_out > 0 ? "first " : "",
                  first);
