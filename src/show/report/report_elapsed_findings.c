@@ -35,6 +35,12 @@ static void thread_text(const struct elapsed_account *account, const struct elap
     snprintf(text, THREAD_SIZE, " (%sin its thread%s %s)", part, threads.several ? "s" : "", name);
 }
 
+/* Otherwise one of them did as good as all of it, and is named alone. */
+static bool names_several(const struct elapsed_group *group)
+{
+    return group->processes > 1 && group->leader_time * 100 < group->time * 99;
+}
+
 /* One that did most of it is named. */
 static void group_text(const struct elapsed_account *account, const struct elapsed_group *group,
                        char text[WHO_SIZE])
@@ -55,7 +61,7 @@ static void group_text(const struct elapsed_account *account, const struct elaps
     elapsed_process_text(group->leader, leader);
     show_percent(group->leader_time, group->time, share);
     thread_text(account, group, thread);
-    if (others == 0 || group->leader_time * 100 >= group->time * 99)
+    if (!names_several(group))
         snprintf(text, WHO_SIZE, "%s%s", leader, thread);
     else
         snprintf(text, WHO_SIZE, "%s (%s%% of that) and %zu other%s", leader, share, others,
@@ -224,6 +230,7 @@ static const char *const several_did[ELAPSED_KIND_COUNT] = {
     [ELAPSED_CLIENT] = "held others up while they waited for their own clients",
     [ELAPSED_VM_STOP] = "were stopped by their JVMs, to collect garbage or for another safepoint",
     [ELAPSED_IDLE] = "waited for work, in threads of their runtimes",
+    [ELAPSED_LIMIT] = "waited until the time limits of their calls",
 };
 
 /* vfork clone clone3 fork: these wait until the new process executes its program. */
@@ -277,7 +284,7 @@ static void did_text(const struct report *report, const struct elapsed_group *gr
     } else if (group->largest->kind == ELAPSED_CHILD && is_creating(group->largest->call) &&
                group->largest->count == group->count) {
         snprintf(text, DID_SIZE, "waited for a process to begin its program");
-    } else if (group->processes != 1 && several_did[group->largest->kind] != NULL) {
+    } else if (names_several(group) && several_did[group->largest->kind] != NULL) {
         snprintf(text, DID_SIZE, "%s", several_did[group->largest->kind]);
     } else {
         snprintf(text, DID_SIZE, "%s", did[group->largest->kind]);
