@@ -198,9 +198,10 @@ struct elapsed_lock {
     uint64_t waits;
     uint32_t threads, processes; /* that waited for it ... */
     uint32_t most;               /* ... at the same time */
-    struct elapsed_row
-        holder; /* did most of what threads did meanwhile: held it, or had it before; pid 0: not known ... */
-    uint64_t holder_time, held; /* ... ns that this thread, and all did */
+    /* did most of what threads did meanwhile: held it, or had it before; its kind is what it did longest; pid 0: not known ... */
+    struct elapsed_row holder;
+    uint64_t holder_time, held; /* ... ns that this thread, and all did ... */
+    uint64_t holder_mostly;     /* ... and that this thread did of that kind */
 };
 
 /* A process that has much more of a run's account than the others of its name that the same process created. */

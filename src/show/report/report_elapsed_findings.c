@@ -381,18 +381,19 @@ static void waiters_text(const struct elapsed_lock *lock, char text[PROCESS_TEXT
 
 #define HELD_SIZE (ELAPSED_THREAD_SIZE + UNIT_SIZE + 120)
 
-/* The thread that did most of what was done meanwhile, if there is one. */
+/* The thread that did most of what was done meanwhile, if there is one, and what it did for half of that or longer. */
 static void held_text(const struct elapsed_lock *lock, char text[HELD_SIZE])
 {
     char thread[ELAPSED_THREAD_SIZE], share[UNIT_SIZE];
+    bool mostly = lock->holder_mostly * 2 >= lock->holder_time;
 
     text[0] = '\0';
     if (lock->holder_time * 5 < lock->held * 3 || lock->holder.tid == 0) /* or threads in turn */
         return;
     elapsed_thread_text(&lock->holder, thread);
     show_percent(lock->holder_time, lock->held, share);
-    snprintf(text, HELD_SIZE, "; %s held it for %s%% of that time, and mostly %s", thread, share,
-             did[lock->holder.kind]);
+    snprintf(text, HELD_SIZE, "; %s held it for %s%% of that time%s%s", thread, share,
+             mostly ? ", and mostly " : "", mostly ? did[lock->holder.kind] : "");
 }
 
 void report_say_lock(const struct report *report, const struct finding *finding,
