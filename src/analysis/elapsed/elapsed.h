@@ -119,6 +119,10 @@ struct elapsed_row {
     char object_name[PATH_NAME_SIZE + 1];
     uint32_t signal; /* that ended the wait: its number; 0: none, or not known ... */
     uint32_t sender; /* ... and the process that sent it; 0: the kernel, or SENDER_UNKNOWN */
+    /* UNKNOWN: its thread did not wait, or what ended its wait is known, and it ran later than that explains ... */
+    bool ran_late;
+    /* ... or so it seems: no messages compare its clock with that of the machine where its message was sent. */
+    bool no_clock;
     /* OUTSIDE, IN_FLIGHT, CONNECT, NO_ANSWER, CLIENT: the connection; 0: none. */
     uint8_t path_kind;
     char address[ENDPOINT_SIZE]; /* of the peer */

@@ -279,8 +279,10 @@ static void did_text(const struct report *report, const struct elapsed_group *gr
                  "waited, most likely, for Python's interpreter lock (GIL), 5 ms at a time");
     } else if (group->largest->kind == ELAPSED_IDLE && group->largest->runtime == RUNTIME_GO) {
         snprintf(text, DID_SIZE, "had no goroutine to run (no record shows what these wait for)");
-    } else if (group->largest->kind == ELAPSED_UNKNOWN && group->largest->path_kind != 0) {
+    } else if (group->largest->no_clock) {
         snprintf(text, DID_SIZE, "waited for messages of a machine whose clock nothing compares");
+    } else if (group->largest->ran_late) {
+        snprintf(text, DID_SIZE, "ran later than records explain");
     } else if (group->largest->kind == ELAPSED_CHILD && is_creating(group->largest->call) &&
                group->largest->count == group->count) {
         snprintf(text, DID_SIZE, "waited for a process to begin its program");
