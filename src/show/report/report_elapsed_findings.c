@@ -293,6 +293,28 @@ static void did_text(const struct report *report, const struct elapsed_group *gr
     }
 }
 
+/* Whether each machine had fewer tasks that could run than CPUs, on average. */
+static bool had_free_cpus(const struct communication *communication)
+{
+    for (uint32_t i = 0; i < communication->machine_count; i++) {
+        const struct machine_load *load = &communication->machines[i].load;
+        if (load->elapsed == 0 || load->runnable_count == 0 || load->cpus == NOT_KNOWN ||
+            load->runnable_sum >= load->runnable_count * load->cpus)
+            return false;
+    }
+    return communication->machine_count > 0;
+}
+
+/* In an account of requests each wait may have 1 ms more than the kernel counted. Where CPUs are free, most of it is the time
+ * until a thread runs that was woken. */
+static const char *no_cpu_text(const struct report *report, const struct finding *finding)
+{
+    return finding->elapsed.of_requests && !finding->elapsed.throttled &&
+                   had_free_cpus(report->communication)
+               ? "waited for a CPU, or to be woken"
+               : did[ELAPSED_NO_CPU];
+}
+
 #define TASKS_SIZE 120
 
 /* " (17.7 tasks for 2 CPUs, on average)": who else wanted them. Nothing if it is not known, or of which machine. */
@@ -346,7 +368,7 @@ void report_say_elapsed(const struct report *report, const struct finding *findi
     if (group->largest->pid == 0)
         say(content, "Time", "%s%%%s: no record says what was waited for.", share, of);
     else if (group->largest->kind == ELAPSED_NO_CPU) /* how often, its intervals do not say */
-        say(content, "Time", "%s%%%s: %s %s%s.", share, of, who, did[ELAPSED_NO_CPU],
+        say(content, "Time", "%s%%%s: %s %s%s.", share, of, who, no_cpu_text(report, finding),
             finding->elapsed.first
                 ? tasks_text(report->communication, finding->elapsed.throttled, tasks)
                 : "");
