@@ -181,6 +181,17 @@ struct elapsed_requests {
     struct elapsed_request typical, slowest; /* typical: the median one */
 };
 
+/* A time or count of the account, which is of the requests that are followed, for all of them. */
+static inline uint64_t elapsed_of_all_requests(const struct elapsed_requests *requests,
+                                               uint64_t figure)
+{
+    uint64_t followed = requests->followed;
+
+    return followed == 0 ? figure
+                         : figure / followed * requests->count +
+                               figure % followed * requests->count / followed;
+}
+
 /* What threads waited for, on the way or not; waits of several threads overlap. */
 struct elapsed_wait {
     struct elapsed_row what; /* ELAPSED_IN_FLIGHT: a message */

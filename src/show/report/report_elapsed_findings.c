@@ -348,6 +348,9 @@ void report_say_elapsed(const struct report *report, const struct finding *findi
     char who[WHO_SIZE], what[ELAPSED_TEXT_SIZE], share[UNIT_SIZE];
     char of[ACCOUNT_SIZE] = "", times[UNIT_SIZE], lock[LOCK_SIZE], done[DID_SIZE];
     char tasks[TASKS_SIZE];
+    uint64_t count = finding->elapsed.of_requests
+                         ? elapsed_of_all_requests(&report->elapsed->requests, group->count)
+                         : group->count;
 
     did_text(report, group, done);
     group_text(finding->elapsed.of_requests ? &report->elapsed->requests.account
@@ -362,7 +365,7 @@ void report_say_elapsed(const struct report *report, const struct finding *findi
     if (largest.kind == ELAPSED_IDLE && largest.count != group->count)
         what[0] = '\0'; /* perhaps in another call */
     show_percent(group->time, finding->elapsed.of, share);
-    show_count(group->count, times);
+    show_count(count, times);
     if (finding->elapsed.first)
         time_of_account(report, finding, of);
     if (group->largest->pid == 0)
@@ -383,7 +386,7 @@ void report_say_elapsed(const struct report *report, const struct finding *findi
     else
         say(content, "Time", "%s%%%s: %s %s%s%s%s, %s time%s%s.", share, of, who, done,
             what[0] == '\0' ? "" : " (", what, what[0] == '\0' ? "" : ")", times,
-            group->count == 1 ? "" : "s", lock);
+            count == 1 ? "" : "s", lock);
 }
 
 /* ---- locks ---- */

@@ -127,11 +127,13 @@ void report_say_jvm_stop(const struct report *report, const struct finding *find
     char who[PLACED_PROCESS_SIZE], of[OF_SIZE], what[WHAT_SIZE], time[UNIT_SIZE], cpu[UNIT_SIZE];
     char parts[2 * UNIT_SIZE + 60];
 
-    (void)report;
     process_of(finding, who);
     share_of(finding, of);
     stop_text(finding, what);
-    show_duration(finding->runtime.time, time);
+    show_duration(finding->runtime.of_requests
+                      ? elapsed_of_all_requests(&report->elapsed->requests, finding->runtime.time)
+                      : finding->runtime.time,
+                  time);
     show_duration(finding->runtime.computed, cpu);
     if (finding->runtime.of_requests)
         snprintf(parts, sizeof(parts), "%s in all", time);
