@@ -190,6 +190,17 @@ says: P =
 says: P may be too high: edges are missing, because these were not metered: send, sendcall
 says: Events of these kinds were not metered: send, sendcall
 
+== two processes that compute and have nothing to do with each other: that both are silent is all that is left out
+process one
+process two
+for p in one two
+    $p sleeps 1ms in nanosleep
+    $p computes 500ms
+    $p sleeps 1ms in nanosleep
+end
+$ dpm report trace
+says: (1 more, which explains nothing or repeats these: --all)
+
 == only sends
 machine vm without SENDCALL,RECEIVECALL,RECEIVE,MESSAGEQUEUED,BLOCK,CREATEPATH,CONNECT,ACCEPT,CREATEPROCESS,EXEC,STARTPROCESS,STOPPROCESS,TERMINATION,WAKEUP,SCHEDULE,SIGNAL
 process seq

@@ -138,6 +138,37 @@ $ dpm report trace
 says: Patterns app[100] waited for the lock 0x55d0c0de4040; app[100] holder held it for 100% of that time, and mostly computed.
     Without these waits the run would take at most 80.0 ms (67%) less
 
+== a thread with the lock computes in four procedures for 15 ms each, and waits for the disk for 40 ms: mostly it computes
+| app     |.......... for the lock .........................|== 20 ==
+| holder  == take == parse == sort == pack ==|. fdatasync ..o
+process app launched
+thread holder of app created by app
+for P in take parse sort pack
+    holder calls $P
+    holder computes 15ms
+    holder sleeps 1us in read on device:/dev/pts/1
+end
+holder sleeps 40ms in fdatasync uninterruptible
+app sleeps in futex until holder on lock:0x55d0c0de4040
+app computes 20ms
+holder ends
+app ends
+$ dpm report trace
+says: Patterns app[100] waited for the lock 0x55d0c0de4040; app[100] holder held it for 100% of that time, and mostly computed.
+
+== ... and one that does nothing for half of that time
+process app launched
+thread holder of app created by app
+holder computes 35ms
+holder sleeps 40ms in fdatasync uninterruptible
+holder sleeps 25ms in read on device:/dev/pts/1
+app sleeps in futex until holder on lock:0x55d0c0de4040
+app computes 20ms
+holder ends
+app ends
+$ dpm report trace
+says: Patterns app[100] waited for the lock 0x55d0c0de4040; app[100] holder held it for 100% of that time. Without these waits
+
 == many locks that one thread holds, each for a short time: they are one kind of wait
 process server pid 200
 thread other of server

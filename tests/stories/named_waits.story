@@ -150,6 +150,35 @@ jq: .spent_on_ns | .input == 0 and near(.unknown; 3e9)
 $ dpm report trace
 first: sleep[100] waited; no record says for what (restart_syscall)
 
+== two processes were stopped, one of them for next to nothing: the other one is named alone
+| sh     .... waits ..........| .. waits ..|
+| job.1  (stopped for 1 s)----'
+| job.2                          (2 ms)----'
+process sh launched
+process job.1 created by sh
+job.1 is stopped for 1s
+job.1 ends
+sh waits for job.1
+process job.2 created by sh
+job.2 is stopped for 2ms
+job.2 ends
+sh waits for job.2
+sh ends
+$ dpm report trace
+says: job[101] was stopped by a signal, 2 times.
+
+== two processes wait until their time limits, one after the other
+process sh launched
+for N in 1 2
+    process gunicorn.$N created by sh
+    gunicorn.$N sleeps 100ms in futex limit
+    gunicorn.$N ends
+    sh waits for gunicorn.$N
+end
+sh ends
+$ dpm report trace
+says: 2 gunicorn processes waited until the time limits of their calls (futex), 2 times.
+
 # ---- answers ----
 
 == a name server that does not answer: the datagram to it had no answer within the time limit

@@ -176,7 +176,27 @@ jq: [.processes[] | select(.name == "reader").queue.messages_max] == [1, 1]
 jq: [.late_receivers[] | [.from, .to]] | sort == [[1, 2], [3, 4]]
 jq: .late_senders == []
 $ dpm report trace
-says: writer[100] was blocked for 80.0 ms while sending to reader[101]
+says: writer[100] was blocked for 80.0 ms while sending to reader[101], which was slow to receive
+
+== a client that finds no buffer space, of which two processes make some
+| writer    |blocked 8 ms|blocked 8 ms| ...
+| reader.1  ===== computes 8 ms ==== receive ...
+| reader.2                                   receives one at the end
+process writer
+process reader.1
+process reader.2
+unix-stream s: writer > reader.1 older
+writer sends 4096 on s
+10 times
+    writer starts sending 4096 on s with 0 out
+    reader.1 computes 8ms
+    reader.1 receives 4096 on s.2
+    writer finishes sending on s
+end
+reader.2 idles until 80ms
+reader.2 receives 4096 on s.2
+$ dpm report trace
+like: writer\[100\] was blocked for 80\.[01] ms while sending to reader\[101\], reader\[102\], which were slow to receive
 
 == a process that two receivers block: three threads together for a second, later one for eight
 | server w1 |--- blocked 1 s ---|
@@ -336,6 +356,30 @@ jq: .trace.connections == 8 and .trace.ended == 8 and .trace.matching.exact == 8
 jq: (.paths | map(.connections) | add) == 8 and (.paths | map(.ended) | add) == 8
 $ dpm stats trace
 says: 8 connections, 8 of them ended.
+
+== a single connection, which ended
+process client launched
+process server
+tcp c: client > server
+client connects c
+server accepts c
+client sends 1 on c
+server receives on c
+client closes c
+server closes c
+$ dpm stats trace
+says: 1 connection, which ended.
+
+== ... and carried no message
+process client launched
+process server
+tcp c: client > server
+client connects c
+server accepts c
+client closes c
+server closes c
+$ dpm stats trace
+says: 1 connection, which ended, and was never used.
 
 == over time: what is sent in each interval
 | one  send -- 40 ms -- send -- send -- 40 ms -- send ... (nothing for 50 ms) send

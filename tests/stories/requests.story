@@ -492,6 +492,65 @@ $ dpm report trace
 first: server[200] could run, but had no CPU.
 never: did something else
 
+== a service on a machine with free CPUs: its threads wait to be woken, which is no lack of CPUs
+| client  ask -.                        .- answered, thinks for 1 ms
+| server        '~ 40 us until it runs ~= 20 us =
+process server pid 200
+process client pid 300
+tcp c: client > server older
+200 times
+    client sends 3 on c
+    server receives 3 on c late 40us
+    server computes 20us
+    server sends 3 on c
+    client receives 3 on c
+    client idles 1ms
+end
+at 0s SUMMARY cpuUser=10s cpuIdle=50s runnable=2
+at 0.2s SUMMARY cpuUser=10.1s cpuIdle=50.3s runnable=1
+$ dpm report trace
+says: server[200] waited for a CPU, or to be woken (0.5 tasks for 2 CPUs, on average).
+never: had no CPU
+
+== ... and on one where nine tasks want two CPUs
+process server pid 200
+process client pid 300
+tcp c: client > server older
+200 times
+    client sends 3 on c
+    server receives 3 on c late 40us
+    server computes 20us
+    server sends 3 on c
+    client receives 3 on c
+    client idles 1ms
+end
+at 0s SUMMARY cpuUser=10s cpuIdle=50s runnable=10
+at 0.2s SUMMARY cpuUser=10.4s cpuIdle=50s runnable=10
+$ dpm report trace
+says: server[200] could run, but had no CPU (9.0 tasks for 2 CPUs, on average).
+never: to be woken
+
+== ... and on one with free CPUs, where a CPU limit was used up
+process server pid 200 cgroup 7
+process client pid 300
+tcp c: client > server older
+200 times
+    client sends 3 on c
+    server receives 3 on c late 40us
+    server computes 20us
+    server sends 3 on c
+    client receives 3 on c
+    client idles 5ms
+end
+at 0s NAME number=7 kind=2 name=/batch
+at 0s SUMMARY cpuUser=10s cpuIdle=50s runnable=2
+at 0s CGROUP cgroup=7 quota=20ms period=100ms cpu=1s periods=10 throttledPeriods=2 throttled=100ms
+at 1s SUMMARY cpuUser=10.1s cpuIdle=51.9s runnable=1
+at 1s CGROUP cgroup=7 quota=20ms period=100ms cpu=1.2s periods=20 throttledPeriods=12 throttled=900ms
+$ dpm report trace
+says: could run, but had no CPU (0.5 tasks for 2 CPUs, on average, and a CPU limit that was used up).
+never: to be woken
+
 == a request that comes while the server computes for another one waits in its queue
 | a        ask ---.                .--- answered
 | b            ask ---.(15 ms)                   .--- answered

@@ -117,7 +117,7 @@ jq: .requests.spent_on_ns | .interpreter_lock > 10.8e6 and .lock == 0 and .time_
 $ dpm report trace
 first: server[200] waited for Python's interpreter lock (GIL) (futex in take_gil (python3.11)), 3 times.
 says: Patterns Threads of server[200] waited for Python's interpreter lock (GIL) for
-says: of the time of the requests, while another one of its threads had it. Its thread 201 released it after 100% of these waits. Processes instead of threads would save at most that, and what other messages waited meanwhile.
+says: of the time of the requests, while another one of its threads had it. Its thread 201 released it after 100% of these waits by duration. Processes instead of threads would save at most that, and what other messages waited meanwhile.
 
 == Python: a compiler's name for it; another lock of Python's is none
 process server pid 200 program /usr/bin/python3.11
@@ -252,12 +252,27 @@ gc ends
 vm ends
 java ends
 $ dpm report trace
-says: Patterns java[100] stopped its other threads for 80% of 200 ms (160 ms, of which it computed for 160 ms and had no CPU for the rest); it collected garbage. A larger heap (-Xmx), or fewer objects, would save at most that.
+says: Patterns java[100] stopped its other threads for 80% of 200 ms (160 ms, nearly all of it computing); it collected garbage. A larger heap (-Xmx), or fewer objects, would save at most that.
 never: waited for a
 $ dpm why --waits trace
 like: java\[100\] GC Thread#0 +work \(idle thread\) +futex
 $ dpm report --json trace
 jq: [.findings[] | select(.kind == "jvm_stop")] | length == 1 and near(.[0].share; 0.8)
+
+== ... and has no CPU for half of that
+process java launched
+thread vm of java created by java named "VM Thread"
+10 times
+    java computes 4ms
+    vm sleeps in futex until java
+    vm lacks a CPU for 8ms
+    vm computes 8ms
+    java sleeps in futex until vm
+end
+vm ends
+java ends
+$ dpm report trace
+says: java[100] stopped its other threads for 80% of 200 ms (160 ms, of which it computed for 80.0 ms and had no CPU for the rest);
 
 == a JVM with the serial collector: the VM Thread alone
 process java launched
@@ -296,7 +311,7 @@ at 26ms SENSOR sensor=65537 stream=vm
 at 27ms SENSOR sensor=65538 stream=vm
 at 28ms SENSOR sensor=65540 stream=vm
 $ dpm report trace
-says: java[100] stopped its other threads for 80% of 200 ms (160 ms, of which it computed for 160 ms and had no CPU for the rest); its own probes show that it collected garbage 2 times in the recording, for 13.0 ms in all, up to 12.0 ms at a time; all else took 7.00 ms. A larger heap (-Xmx), or fewer objects, would save at most that.
+says: java[100] stopped its other threads for 80% of 200 ms (160 ms, nearly all of it computing); its own probes show that it collected garbage 2 times in the recording, for 13.0 ms in all, up to 12.0 ms at a time; all else took 7.00 ms. A larger heap (-Xmx), or fewer objects, would save at most that.
 never: most likely
 never: stopped its threads to collect
 $ dpm dump trace

@@ -497,3 +497,38 @@ $ dpm why --json web1 db1
 jq: .spent_on_ns.in_flight == 0
 $ dpm report web1 db1
 says: consumer[100]@db1 waited for messages of a machine whose clock nothing compares (tcp 10.83.7.1:*)
+
+== a command on one machine runs later than its messages come, which the kernel does not count: no clock is to blame
+| app  asks -.            .- the answer is there .. 275 us .. runs
+| db          '-- 100 us -'
+process app launched
+process db created by app
+tcp c: app > db
+app connects c
+db accepts c
+100 times
+    app sends 10 on c
+    db receives on c
+    db computes 100us
+    db sends 10 on c
+    app waits on c for 400us
+    app receives on c
+end
+app ends
+$ dpm why --json trace
+jq: .spent_on_ns | .unknown > 25e6 and .unknown < 28e6 and .no_cpu < 2e6
+$ dpm report trace
+first: app[100] ran later than records explain (tcp 127.0.0.1:80)
+never: whose clock nothing compares
+
+== a thread that is awake, and has no CPU for a reason that the kernel does not count: it did not wait for anything
+| app  == 100 ms ==  (the host runs another virtual machine)  == 20 ms ==
+process app launched
+app computes 100ms
+app idles 200ms
+app computes 20ms
+app ends
+$ dpm why --json trace
+jq: .spent_on_ns | near(.unknown; 199e6)
+$ dpm report trace
+first: app[100] ran later than records explain, 1 time.

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * loads_test.c: SUMMARY, CGROUP, DECISION and SCHEDULE records in the statistics, what is found in them, and the sentences.
+ * loads_test.c: SUMMARY, CGROUP, DECISION and SCHEDULE records in the statistics, what is found in them, and the sentences; what
+ * is said of an account of requests that follows some of them.
  *
  *      records --> history --> statistics --> struct communication --> findings --> sentences
  *
@@ -511,10 +512,12 @@ static void quiet(struct scene *scene)
     };
 }
 
-/* What is found of machines, as sentences: "CPU: ... Limits: ..." */
-static const char *found(const struct scene *scene, char text[4096])
+/* What is found of machines, and where the time went, as sentences: "CPU: ... Limits: ..." */
+static const char *found_with(const struct scene *scene, const struct elapsed *elapsed,
+                              char text[4096])
 {
-    const struct report report = {.communication = &scene->communication, .traces = "x.trace"};
+    const struct report report = {
+        .communication = &scene->communication, .elapsed = elapsed, .traces = "x.trace"};
     char *all = NULL, *rest;
     size_t size = 0;
     FILE *file = open_memstream(&all, &size);
@@ -528,7 +531,8 @@ static const char *found(const struct scene *scene, char text[4096])
     for (char *line; (line = strsep(&rest, "\n")) != NULL;) {
         if (line[0] != ' ' && line[0] != '\0')
             wanted = strncmp(line, "CPU ", 4) == 0 || strncmp(line, "Limits ", 7) == 0 ||
-                     strncmp(line, "Memory ", 7) == 0 || strncmp(line, "Disks ", 6) == 0;
+                     strncmp(line, "Memory ", 7) == 0 || strncmp(line, "Disks ", 6) == 0 ||
+                     strncmp(line, "Time ", 5) == 0 || strncmp(line, "Patterns ", 9) == 0;
         if (!wanted)
             continue;
         /* lines of the report are broken: joins them, and squeezes blanks */
@@ -541,6 +545,11 @@ static const char *found(const struct scene *scene, char text[4096])
     }
     free(all);
     return text;
+}
+
+static const char *found(const struct scene *scene, char text[4096])
+{
+    return found_with(scene, NULL, text);
 }
 
 static void of_a_quiet_machine_nothing_is_found(void **state)
@@ -716,6 +725,58 @@ static void names_are_made_safe(void **state)
     assert_non_null(strstr(text, "used up its CPU limit"));
 }
 
+/* Of 1,200,003 requests every seventh is followed: in these a message waited each time, and a JVM stopped for 20 ms in all. They
+ * are 0.5% of the recording; all of them 3.5%. */
+static void of_many_requests_some_are_followed(void **state)
+{
+    struct elapsed_row rows[] = {
+        {.kind = ELAPSED_QUEUED,
+         .time = 30 * S / 1000,
+         .count = 171429,
+         .pid = 12,
+         .process = "worker",
+         .call = NO_SYSTEM_CALL,
+         .path_kind = PATH_TCP,
+         .address = "127.0.0.1:80"},
+        {.kind = ELAPSED_VM_STOP,
+         .time = 20 * S / 1000,
+         .count = 1000,
+         .pid = 13,
+         .process = "java",
+         .call = NO_SYSTEM_CALL,
+         .runtime = RUNTIME_JVM},
+    };
+    struct elapsed elapsed = {
+        .requests = {.count = 1200003,
+                     .followed = 171429,
+                     .median = 100000,
+                     .p99 = 300000,
+                     .covered = 10 * S,
+                     .account = {.time = 50 * S / 1000, .rows = rows, .row_count = 2}}};
+    struct scene scene;
+    char text[4096];
+
+    (void)state;
+    quiet(&scene);
+    scene.processes[1].scheduled.runnable = 32 * S / 10; /* no request waited for that */
+    found_with(&scene, &elapsed, text);
+    const char *first =
+        "Time 60% of the time of 1,200,003 requests (median 100 us, p99 300 us): worker[12] did "
+        "something else while messages waited for it (tcp 127.0.0.1:80), 1,200,003 times.";
+    assert_int_equal(strncmp(text, first, strlen(first)), 0);
+    assert_non_null(strstr(text, " 40%: java[13] was stopped by its JVM, to collect garbage or for "
+                                 "another safepoint, 7,000 times."));
+    assert_non_null(strstr(text, "stopped its other threads for 40% of the time of the requests "
+                                 "(140 ms in all)"));
+    assert_null(strstr(text, "CPU worker[13] waited"));
+    /* all are followed, and are next to none of the recording */
+    elapsed.requests.count = elapsed.requests.followed;
+    found_with(&scene, &elapsed, text);
+    assert_non_null(strstr(text, "waited for it (tcp 127.0.0.1:80), 171,429 times."));
+    assert_non_null(strstr(text, "(20.0 ms in all)"));
+    assert_non_null(strstr(text, "CPU worker[13] waited"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -736,6 +797,7 @@ int main(void)
         cmocka_unit_test(cgroups_that_were_throttled),
         cmocka_unit_test(machines_that_were_short_of_something),
         cmocka_unit_test(names_are_made_safe),
+        cmocka_unit_test(of_many_requests_some_are_followed),
     };
 
     return cmocka_run_group_tests_name("loads", tests, NULL, NULL);

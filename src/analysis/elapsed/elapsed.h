@@ -119,6 +119,10 @@ struct elapsed_row {
     char object_name[PATH_NAME_SIZE + 1];
     uint32_t signal; /* that ended the wait: its number; 0: none, or not known ... */
     uint32_t sender; /* ... and the process that sent it; 0: the kernel, or SENDER_UNKNOWN */
+    /* UNKNOWN: its thread did not wait, or what ended its wait is known, and it ran later than that explains ... */
+    bool ran_late;
+    /* ... or so it seems: no messages compare its clock with that of the machine where its message was sent. */
+    bool no_clock;
     /* OUTSIDE, IN_FLIGHT, CONNECT, NO_ANSWER, CLIENT: the connection; 0: none. */
     uint8_t path_kind;
     char address[ENDPOINT_SIZE]; /* of the peer */
@@ -177,6 +181,17 @@ struct elapsed_requests {
     struct elapsed_request typical, slowest; /* typical: the median one */
 };
 
+/* A time or count of the account, which is of the requests that are followed, for all of them. */
+static inline uint64_t elapsed_of_all_requests(const struct elapsed_requests *requests,
+                                               uint64_t figure)
+{
+    uint64_t followed = requests->followed;
+
+    return followed == 0 ? figure
+                         : figure / followed * requests->count +
+                               figure % followed * requests->count / followed;
+}
+
 /* What threads waited for, on the way or not; waits of several threads overlap. */
 struct elapsed_wait {
     struct elapsed_row what; /* ELAPSED_IN_FLIGHT: a message */
@@ -198,9 +213,10 @@ struct elapsed_lock {
     uint64_t waits;
     uint32_t threads, processes; /* that waited for it ... */
     uint32_t most;               /* ... at the same time */
-    struct elapsed_row
-        holder; /* did most of what threads did meanwhile: held it, or had it before; pid 0: not known ... */
-    uint64_t holder_time, held; /* ... ns that this thread, and all did */
+    /* did most of what threads did meanwhile: held it, or had it before; its kind is what it did longest; pid 0: not known ... */
+    struct elapsed_row holder;
+    uint64_t holder_time, held; /* ... ns that this thread, and all did ... */
+    uint64_t holder_mostly;     /* ... and that this thread did of that kind */
 };
 
 /* A process that has much more of a run's account than the others of its name that the same process created. */

@@ -49,7 +49,8 @@ static bool belongs(const struct elapsed_group *group, const struct elapsed_row 
 {
     const struct elapsed_row *largest = group->largest;
 
-    return largest->kind == row->kind &&
+    return largest->kind == row->kind && largest->ran_late == row->ran_late &&
+           largest->no_clock == row->no_clock &&
            (largest->call == row->call || row->kind == ELAPSED_IDLE || row->address[0] != '\0') &&
            is_for_same(largest, row) && strcmp(largest->process, row->process) == 0 &&
            have_same_script(largest, row) && strcmp(largest->address, row->address) == 0;

@@ -171,23 +171,38 @@ static bool is_same_thread(const struct elapsed_row *a, const struct elapsed_row
            strcmp(a->thread, b->thread) == 0;
 }
 
-/* The one that held it longest while others waited, and what it mostly did. The rows are sorted by time. */
+/* Computing has a row for each procedure: so what the thread of the holder at `first`, and of those after it, did longest. */
+static void add_up_holder(const struct elapsed *elapsed, size_t first, struct elapsed_lock *lock)
+{
+    const struct elapsed_row *did = &elapsed->holders[first].did;
+    uint64_t by_kind[ELAPSED_KIND_COUNT] = {0}, time = 0;
+    enum elapsed_kind most = did->kind;
+
+    for (size_t i = first; i < elapsed->holder_count; i++) {
+        const struct elapsed_holder *holder = &elapsed->holders[i];
+        if (!is_same_lock(&holder->waited, &lock->what) || !is_same_thread(&holder->did, did))
+            continue;
+        time += holder->did.time;
+        by_kind[holder->did.kind] += holder->did.time;
+        if (by_kind[holder->did.kind] > by_kind[most])
+            most = holder->did.kind;
+    }
+    if (time <= lock->holder_time)
+        return;
+    lock->holder = *did;
+    lock->holder.kind = most;
+    lock->holder_time = time;
+    lock->holder_mostly = by_kind[most];
+}
+
+/* The one that held it longest while others waited. The rows are sorted by time. */
 static void find_holder(const struct elapsed *elapsed, struct elapsed_lock *lock)
 {
     for (size_t i = 0; i < elapsed->holder_count; i++) {
-        const struct elapsed_holder *first = &elapsed->holders[i];
-        uint64_t time = 0;
-        if (!is_same_lock(&first->waited, &lock->what))
+        if (!is_same_lock(&elapsed->holders[i].waited, &lock->what))
             continue;
-        lock->held += first->did.time;
-        for (size_t k = i; k < elapsed->holder_count; k++)
-            if (is_same_lock(&elapsed->holders[k].waited, &lock->what) &&
-                is_same_thread(&elapsed->holders[k].did, &first->did))
-                time += elapsed->holders[k].did.time;
-        if (time > lock->holder_time) {
-            lock->holder = first->did;
-            lock->holder_time = time;
-        }
+        lock->held += elapsed->holders[i].did.time;
+        add_up_holder(elapsed, i, lock);
     }
 }
 

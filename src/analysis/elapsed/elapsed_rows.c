@@ -72,6 +72,27 @@ static void name_peer(const struct elapsed_analysis *analysis, const struct deta
     elapsed_machine_of(analysis, peer->origin, row->peer_machine);
 }
 
+/* Whether the machine that sends there has a clock that nothing compares with the receiver's: as walk_flight finds of each
+ * message. */
+static bool has_no_clock(const struct elapsed_analysis *analysis, const struct detail *detail)
+{
+    const struct detail *peer = detail->peer == 0 ? NULL : &analysis->details[detail->peer - 1];
+    int64_t offset;
+    uint64_t error;
+
+    return peer != NULL && peer->origin != detail->origin &&
+           !history_clock_between(analysis->history, peer->origin, analysis->last_time,
+                                  detail->origin, &offset, &error);
+}
+
+static void say_unknown(const struct elapsed_analysis *analysis, const struct detail *detail,
+                        struct elapsed_row *row)
+{
+    row->no_clock = detail->kind == ELAPSED_IN_FLIGHT && has_no_clock(analysis, detail);
+    row->ran_late =
+        !row->no_clock && (detail->kind == ELAPSED_IN_FLIGHT || detail->kind == ELAPSED_COMPUTES);
+}
+
 struct elapsed_row elapsed_row_of(const struct elapsed_analysis *analysis, const struct part *part)
 {
     struct elapsed_row row = {
@@ -90,8 +111,10 @@ struct elapsed_row elapsed_row_of(const struct elapsed_analysis *analysis, const
     elapsed_machine_of(analysis, detail->origin, row.machine);
     if (part->kind == ELAPSED_NO_CPU)
         return row;
+    if (part->kind == ELAPSED_UNKNOWN)
+        say_unknown(analysis, detail, &row);
     if (part->kind == ELAPSED_IN_FLIGHT || part->kind == ELAPSED_QUEUED ||
-        (part->kind == ELAPSED_UNKNOWN && detail->kind == ELAPSED_IN_FLIGHT)) { /* walk_flight */
+        (part->kind == ELAPSED_UNKNOWN && detail->kind == ELAPSED_IN_FLIGHT)) {
         name_connection(detail, &row);
         return row;
     }
@@ -165,6 +188,10 @@ int elapsed_compare_rows(const struct elapsed_row *a, const struct elapsed_row *
         order = a->sender < b->sender ? -1 : a->sender > b->sender;
     if (order == 0)
         order = a->peer_pid < b->peer_pid ? -1 : a->peer_pid > b->peer_pid;
+    if (order == 0)
+        order = (int)a->ran_late - (int)b->ran_late;
+    if (order == 0)
+        order = (int)a->no_clock - (int)b->no_clock;
     return order == 0 ? strcmp(a->address, b->address) : order;
 }
 

@@ -123,6 +123,12 @@ static void of_pair(struct finding_values *values, const struct finding *finding
     add_all(values, pair->to.processes, pair->to.count);
 }
 
+/* Of an account of requests: for all of them. */
+static uint64_t time_of_all(const struct findings_from *from, bool of_requests, uint64_t time)
+{
+    return of_requests ? elapsed_of_all_requests(&from->elapsed->requests, time) : time;
+}
+
 void finding_values(const struct findings_from *from, const struct finding *finding,
                     struct finding_values *ret_values)
 {
@@ -130,7 +136,8 @@ void finding_values(const struct findings_from *from, const struct finding *find
 
     switch (finding->kind) {
     case FINDING_ELAPSED:
-        set_time(&values, finding->elapsed.group.time);
+        set_time(&values,
+                 time_of_all(from, finding->elapsed.of_requests, finding->elapsed.group.time));
         add_by_pid(&values, from->communication, finding->elapsed.group.leader->origin,
                    finding->elapsed.group.leader->pid);
         break;
@@ -177,7 +184,7 @@ void finding_values(const struct findings_from *from, const struct finding *find
         break;
     case FINDING_INTERPRETER:
     case FINDING_JVM_STOP:
-        set_time(&values, finding->runtime.time);
+        set_time(&values, time_of_all(from, finding->runtime.of_requests, finding->runtime.time));
         add_by_pid(&values, from->communication, finding->runtime.row->origin,
                    finding->runtime.row->pid);
         break;

@@ -101,8 +101,12 @@ bool findings_account_matters(const struct findings_from *from)
 {
     const struct elapsed_account *account = findings_account(from->elapsed);
 
-    return account != NULL &&
-           (double)account->time >= FINDING_SMALL * (double)from->communication->duration;
+    if (account == NULL)
+        return false;
+    uint64_t time = account == &from->elapsed->run
+                        ? account->time
+                        : elapsed_of_all_requests(&from->elapsed->requests, account->time);
+    return (double)time >= FINDING_SMALL * (double)from->communication->duration;
 }
 
 int findings_of_elapsed(const struct findings_from *from, struct findings *findings)

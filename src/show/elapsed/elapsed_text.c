@@ -407,8 +407,8 @@ static void print_hints(const struct elapsed *elapsed, const struct elapsed_acco
             words);
     else if (matters(account, ELAPSED_UNKNOWN))
         fputs("\nUnknown may be a wait whose end made no record (a timeout of a socket makes "
-              "none) or lost it, or the time before a thread's first record. dpm why --waits "
-              "lists waits.\n",
+              "none) or lost it, a thread that ran later than records explain, or the time before "
+              "a thread's first record. dpm why --waits lists waits.\n",
               into);
     if (matters(account, ELAPSED_OUTSIDE))
         fputs("\nTo know what an unmonitored peer did, meter it at the same time (dpm acquire "

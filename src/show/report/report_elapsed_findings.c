@@ -35,6 +35,12 @@ static void thread_text(const struct elapsed_account *account, const struct elap
     snprintf(text, THREAD_SIZE, " (%sin its thread%s %s)", part, threads.several ? "s" : "", name);
 }
 
+/* Otherwise one of them did as good as all of it, and is named alone. */
+static bool names_several(const struct elapsed_group *group)
+{
+    return group->processes > 1 && group->leader_time * 100 < group->time * 99;
+}
+
 /* One that did most of it is named. */
 static void group_text(const struct elapsed_account *account, const struct elapsed_group *group,
                        char text[WHO_SIZE])
@@ -55,7 +61,7 @@ static void group_text(const struct elapsed_account *account, const struct elaps
     elapsed_process_text(group->leader, leader);
     show_percent(group->leader_time, group->time, share);
     thread_text(account, group, thread);
-    if (others == 0 || group->leader_time * 100 >= group->time * 99)
+    if (!names_several(group))
         snprintf(text, WHO_SIZE, "%s%s", leader, thread);
     else
         snprintf(text, WHO_SIZE, "%s (%s%% of that) and %zu other%s", leader, share, others,
@@ -224,6 +230,7 @@ static const char *const several_did[ELAPSED_KIND_COUNT] = {
     [ELAPSED_CLIENT] = "held others up while they waited for their own clients",
     [ELAPSED_VM_STOP] = "were stopped by their JVMs, to collect garbage or for another safepoint",
     [ELAPSED_IDLE] = "waited for work, in threads of their runtimes",
+    [ELAPSED_LIMIT] = "waited until the time limits of their calls",
 };
 
 /* vfork clone clone3 fork: these wait until the new process executes its program. */
@@ -272,16 +279,40 @@ static void did_text(const struct report *report, const struct elapsed_group *gr
                  "waited, most likely, for Python's interpreter lock (GIL), 5 ms at a time");
     } else if (group->largest->kind == ELAPSED_IDLE && group->largest->runtime == RUNTIME_GO) {
         snprintf(text, DID_SIZE, "had no goroutine to run (no record shows what these wait for)");
-    } else if (group->largest->kind == ELAPSED_UNKNOWN && group->largest->path_kind != 0) {
+    } else if (group->largest->no_clock) {
         snprintf(text, DID_SIZE, "waited for messages of a machine whose clock nothing compares");
+    } else if (group->largest->ran_late) {
+        snprintf(text, DID_SIZE, "ran later than records explain");
     } else if (group->largest->kind == ELAPSED_CHILD && is_creating(group->largest->call) &&
                group->largest->count == group->count) {
         snprintf(text, DID_SIZE, "waited for a process to begin its program");
-    } else if (group->processes != 1 && several_did[group->largest->kind] != NULL) {
+    } else if (names_several(group) && several_did[group->largest->kind] != NULL) {
         snprintf(text, DID_SIZE, "%s", several_did[group->largest->kind]);
     } else {
         snprintf(text, DID_SIZE, "%s", did[group->largest->kind]);
     }
+}
+
+/* Whether each machine had fewer tasks that could run than CPUs, on average. */
+static bool had_free_cpus(const struct communication *communication)
+{
+    for (uint32_t i = 0; i < communication->machine_count; i++) {
+        const struct machine_load *load = &communication->machines[i].load;
+        if (load->elapsed == 0 || load->runnable_count == 0 || load->cpus == NOT_KNOWN ||
+            load->runnable_sum >= load->runnable_count * load->cpus)
+            return false;
+    }
+    return communication->machine_count > 0;
+}
+
+/* In an account of requests each wait may have 1 ms more than the kernel counted. Where CPUs are free, most of it is the time
+ * until a thread runs that was woken. */
+static const char *no_cpu_text(const struct report *report, const struct finding *finding)
+{
+    return finding->elapsed.of_requests && !finding->elapsed.throttled &&
+                   had_free_cpus(report->communication)
+               ? "waited for a CPU, or to be woken"
+               : did[ELAPSED_NO_CPU];
 }
 
 #define TASKS_SIZE 120
@@ -317,6 +348,9 @@ void report_say_elapsed(const struct report *report, const struct finding *findi
     char who[WHO_SIZE], what[ELAPSED_TEXT_SIZE], share[UNIT_SIZE];
     char of[ACCOUNT_SIZE] = "", times[UNIT_SIZE], lock[LOCK_SIZE], done[DID_SIZE];
     char tasks[TASKS_SIZE];
+    uint64_t count = finding->elapsed.of_requests
+                         ? elapsed_of_all_requests(&report->elapsed->requests, group->count)
+                         : group->count;
 
     did_text(report, group, done);
     group_text(finding->elapsed.of_requests ? &report->elapsed->requests.account
@@ -331,13 +365,13 @@ void report_say_elapsed(const struct report *report, const struct finding *findi
     if (largest.kind == ELAPSED_IDLE && largest.count != group->count)
         what[0] = '\0'; /* perhaps in another call */
     show_percent(group->time, finding->elapsed.of, share);
-    show_count(group->count, times);
+    show_count(count, times);
     if (finding->elapsed.first)
         time_of_account(report, finding, of);
     if (group->largest->pid == 0)
         say(content, "Time", "%s%%%s: no record says what was waited for.", share, of);
     else if (group->largest->kind == ELAPSED_NO_CPU) /* how often, its intervals do not say */
-        say(content, "Time", "%s%%%s: %s %s%s.", share, of, who, did[ELAPSED_NO_CPU],
+        say(content, "Time", "%s%%%s: %s %s%s.", share, of, who, no_cpu_text(report, finding),
             finding->elapsed.first
                 ? tasks_text(report->communication, finding->elapsed.throttled, tasks)
                 : "");
@@ -352,7 +386,7 @@ void report_say_elapsed(const struct report *report, const struct finding *findi
     else
         say(content, "Time", "%s%%%s: %s %s%s%s%s, %s time%s%s.", share, of, who, done,
             what[0] == '\0' ? "" : " (", what, what[0] == '\0' ? "" : ")", times,
-            group->count == 1 ? "" : "s", lock);
+            count == 1 ? "" : "s", lock);
 }
 
 /* ---- locks ---- */
@@ -374,18 +408,19 @@ static void waiters_text(const struct elapsed_lock *lock, char text[PROCESS_TEXT
 
 #define HELD_SIZE (ELAPSED_THREAD_SIZE + UNIT_SIZE + 120)
 
-/* The thread that did most of what was done meanwhile, if there is one. */
+/* The thread that did most of what was done meanwhile, if there is one, and what it did for half of that or longer. */
 static void held_text(const struct elapsed_lock *lock, char text[HELD_SIZE])
 {
     char thread[ELAPSED_THREAD_SIZE], share[UNIT_SIZE];
+    bool mostly = lock->holder_mostly * 2 >= lock->holder_time;
 
     text[0] = '\0';
     if (lock->holder_time * 5 < lock->held * 3 || lock->holder.tid == 0) /* or threads in turn */
         return;
     elapsed_thread_text(&lock->holder, thread);
     show_percent(lock->holder_time, lock->held, share);
-    snprintf(text, HELD_SIZE, "; %s held it for %s%% of that time, and mostly %s", thread, share,
-             did[lock->holder.kind]);
+    snprintf(text, HELD_SIZE, "; %s held it for %s%% of that time%s%s", thread, share,
+             mostly ? ", and mostly " : "", mostly ? did[lock->holder.kind] : "");
 }
 
 void report_say_lock(const struct report *report, const struct finding *finding,

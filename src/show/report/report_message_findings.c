@@ -36,8 +36,8 @@ void report_say_wait(const struct report *report, const struct finding *finding,
             half, at_once);
     else if (finding->kind == FINDING_BLOCKED_SENDER)
         say(content, "Late",
-            "%s was blocked for %s while sending to %s, which was slow to receive (median %s%s).",
-            from, sum, to, half, at_once);
+            "%s was blocked for %s while sending to %s, which %s slow to receive (median %s%s).",
+            from, sum, to, pair->to.count > 1 ? "were" : "was", half, at_once);
     else
         say(content, "Late",
             "Messages from %s waited in the receive queue of %s: median %s; for %s at least one "

@@ -52,7 +52,7 @@ static void releaser_text(const struct finding *finding, char text[BY_SIZE])
     show_percent(released, finding->runtime.time, share);
     show_percent(known - released, finding->runtime.time, others);
     snprintf(text, BY_SIZE,
-             " Its thread %" PRIu32 " released it after %s%% of these waits%s%s%s%s.",
+             " Its thread %" PRIu32 " released it after %s%% of these waits by duration%s%s%s%s.",
              finding->runtime.releaser->tid, share, known > released ? ", others after " : "",
              known > released ? others : "", known > released ? "%" : "",
              known * 100 < finding->runtime.time * 99 ? "; for the rest no record shows it" : "");
@@ -119,20 +119,26 @@ static void stop_text(const struct finding *finding, char text[WHAT_SIZE])
                "collector). A larger heap (-Xmx), or fewer objects,");
 }
 
+#define REST_SMALL 20 /* one of so many parts without a CPU is not worth a word */
+
 void report_say_jvm_stop(const struct report *report, const struct finding *finding,
                          struct report_content *content)
 {
     char who[PLACED_PROCESS_SIZE], of[OF_SIZE], what[WHAT_SIZE], time[UNIT_SIZE], cpu[UNIT_SIZE];
     char parts[2 * UNIT_SIZE + 60];
 
-    (void)report;
     process_of(finding, who);
     share_of(finding, of);
     stop_text(finding, what);
-    show_duration(finding->runtime.time, time);
+    show_duration(finding->runtime.of_requests
+                      ? elapsed_of_all_requests(&report->elapsed->requests, finding->runtime.time)
+                      : finding->runtime.time,
+                  time);
     show_duration(finding->runtime.computed, cpu);
     if (finding->runtime.of_requests)
         snprintf(parts, sizeof(parts), "%s in all", time);
+    else if (finding->runtime.time - finding->runtime.computed < finding->runtime.time / REST_SMALL)
+        snprintf(parts, sizeof(parts), "%s, nearly all of it computing", time);
     else
         snprintf(parts, sizeof(parts),
                  "%s, of which it computed for %s and had no CPU for the rest", time, cpu);

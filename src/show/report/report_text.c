@@ -205,8 +205,9 @@ int show_report_text(const struct report *report, FILE *file)
         print_title(file, "What was found");
         print_findings(&content, file);
         if (content.aside > 0 && !report->all)
-            fprintf(file, "(%zu more, which explain nothing or repeat these: --all)\n",
-                    content.aside);
+            fprintf(file, "(%zu more, which %s: --all)\n", content.aside,
+                    content.aside == 1 ? "explains nothing or repeats these"
+                                       : "explain nothing or repeat these");
     }
     for (size_t i = 0; i < content.table_count && result == 0 && !ferror(file); i++)
         result = print_table(&content.tables[i], report, true, file);

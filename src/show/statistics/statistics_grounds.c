@@ -73,10 +73,13 @@ static void print_connections(const struct communication *communication, FILE *f
     show_counted(communication->connections, "connection", all);
     show_count(communication->ended, ended);
     show_count(communication->unused, unused);
-    fprintf(file, "\n%s, %s of them ended", all, ended);
-    if (some_unused)
-        fprintf(file, ", %s of them never used", unused);
-    fprintf(file, ".\n");
+    if (communication->connections == 1)
+        fprintf(file, "\n%s, which %s%s%s.\n", all, communication->ended > 0 ? "ended" : "",
+                communication->ended > 0 && some_unused ? ", and " : "",
+                some_unused ? "was never used" : "");
+    else
+        fprintf(file, "\n%s, %s of them ended%s%s%s.\n", all, ended, some_unused ? ", " : "",
+                some_unused ? unused : "", some_unused ? " of them never used" : "");
 }
 
 /* "2 messages of streams ..."; nothing if the count is 0. */
