@@ -270,7 +270,8 @@ static __noinline bool tcp_received_first(struct stream *stream, struct sock *sk
         path->in = call->next;
     call->path = path->number;
     call->first = taken ? call->next - bytes : path->in;
-    call->flags = taken ? 0 : RECORD_END_OF_FILE;
+    /* bytes whose copy no hook has seen: kernel TLS had them, or the hook was skipped */
+    call->flags = taken || bytes != 0 ? 0 : RECORD_END_OF_FILE;
     if (!taken)
         call->done = 0;
     return true;
