@@ -143,6 +143,51 @@ check_equal "a socket whose connect() fails five times, of two kinds: each is re
     "$(jq -r 'select(.event == "CONNECTFAILED").kind' dump.json | sort | uniq -c | xargs)"
 connecting=$program
 
+# connections that the other end resets before their first byte; without pipes, so that the end of accept is not seen
+cat > reset.py << 'END'
+import select, socket, struct, threading, time
+listener = socket.create_server(("127.0.0.1", 0))
+failed = []
+def fails(call):
+    try:
+        call()
+    except ConnectionError as error:
+        failed.append(error)
+def connection(use, begins_before):
+    client = socket.create_connection(listener.getsockname())
+    server, _ = listener.accept()
+    user = threading.Thread(target=fails, args=(lambda: use(server),))
+    if begins_before:
+        user.start()
+        time.sleep(0.5)  # it waits for the first byte
+    client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    client.close()
+    if not begins_before:
+        waits = select.poll()
+        waits.register(server)
+        while not any(what & select.POLLHUP for _, what in waits.poll(100)):
+            pass
+        user.start()
+    user.join()
+    server.close()
+connection(lambda server: server.recv(1), True)
+connection(lambda server: server.recv(1), False)
+connection(lambda server: server.send(b"a"), False)
+assert len(failed) == 3
+END
+if [ "$found" = kernel ]; then
+    program=$connecting waits=reset.py connecting=python3
+    repeat record "$dpm" run --meter kernel --kinds tcp
+    check_equal "connections that are reset before their first byte: the program ends in order" 0 $status
+    check_equal "... both ends of each and the listener are recorded, accepted and closed" "[7,3,3,7]" \
+        "$(jq -c -s 'map(select(.kind == "tcp")) | [(map(select(.event == "PATH").path) | unique | length),
+            (map(select(.event == "CONNECT")) | length), (map(select(.event == "ACCEPT")) | length),
+            (map(select(.event == "DESTROYPATH").path) | unique | length)]' dump.json)"
+    connecting=$program
+else
+    skip "connections that are reset before their first byte" "the kernel meter does not run here"
+fi
+
 # sockets that are never used, and others in the same program
 cat > unused.py << 'END'
 import socket

@@ -14,8 +14,6 @@
 
 #include "meter/kernel/call.bpf.h"
 
-#define FLAGS_OF_CONNECTION                                                                        \
-    (EVENT_FLAG(EVENT_CREATEPATH) | EVENT_FLAG(EVENT_CONNECT) | EVENT_FLAG(EVENT_ACCEPT))
 #define FLAGS_OF_CONNECT (FLAGS_OF_CONNECTION | EVENT_FLAG(EVENT_CONNECTFAILED))
 
 /* PATH of a TCP socket, outside its owner's calls. */

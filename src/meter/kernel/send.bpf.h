@@ -45,6 +45,8 @@ static __always_inline int send_ended(struct sock *sk, int result)
         if (stream->send.flags == 0 && is_failure(result) &&
             !(call == CALL_SENDMMSG && ends_part(&stream->send_many, identity_of_many(task, call))))
             count_failed(stream, &stream->failed_sends);
+        if (kind == PATH_TCP)
+            meet_reset(stream, sk, false);
         stream->send.socket = 0;
         end_older_send(stream);
         return 0;
