@@ -230,6 +230,28 @@ else
     skip "sockets that are never used" "$(tail -n 1 err)"
 fi
 
+# UNIX sockets of another network namespace than dpm's: no list shows dpm that they are closed
+cat > elsewhere.py << 'END'
+import socket, time
+for kind in socket.SOCK_STREAM, socket.SOCK_SEQPACKET, socket.SOCK_DGRAM:
+    for i in range(5):
+        one, other = socket.socketpair(socket.AF_UNIX, kind)
+        one.send(b"a")
+        other.recv(1)
+        one.close()
+        other.close()
+time.sleep(5)  # several sweeps
+END
+rm -rf trace
+if "$dpm" run --meter kernel --kinds unix -o trace -- unshare -n python3 elsewhere.py > out 2> err; then
+    check_equal "closed UNIX sockets of another network namespace: each is ended, once" \
+        "10 unix-datagram 1 10 unix-seqpacket 1 10 unix-stream 1" \
+        "$("$dpm" dump --json trace | jq -rs 'map(select((.kind | tostring | startswith("unix")) and .path != null)) | group_by(.path)[] |
+            "\(.[0].kind) \(map(select(.event == "DESTROYPATH")) | length)"' | sort | uniq -c | xargs)"
+else
+    skip "closed UNIX sockets of another network namespace" "$(tail -n 1 err)"
+fi
+
 # without pipes, the end of accept is not seen: an ACCEPT belongs to the first user, an unused one to the one that closes
 waits=0
 repeat record "$dpm" run --meter kernel --kinds tcp

@@ -67,7 +67,7 @@ static __always_inline bool make_path_of_outcome(struct path *path, struct sock 
     connection_facts(&facts, sk);
     number = given = made_or_new_number(&facts, &made);
     if (!failed && facts.inode != 0)
-        number = claim_inode(facts.inode, given, false);
+        number = claim_inode(&facts, given, false);
     if (!write_path(path, &facts, NULL, 0, number))
         return false;
     if (!failed && facts.inode != 0)

@@ -7,7 +7,8 @@
  *      close(3), never used     DESTROYPATH of number 7, by the next sweep
  *
  * The call that has made a socket knows it only by its address, which the next socket may have when this one is closed. So an
- * entry counts only for the socket with its inode: these numbers are not used again soon.
+ * entry counts only for the socket with its inode: these numbers are not used again soon. In the same way the sweep finds used
+ * sockets that are closed, if nothing else does.
  */
 #ifndef DPM_MADE_BPF_H
 #define DPM_MADE_BPF_H
@@ -94,6 +95,38 @@ static __always_inline uint32_t made_or_new_number(const struct socket_facts *fa
     return number != 0 ? number : new_path_number(facts->kind);
 }
 
+/* Whether the sweep finds out that a used socket of this kind is closed. TCP has a hook for that, and datagrams have
+ * sweep_pairs. */
+static __always_inline bool is_swept(uint32_t kind)
+{
+    return kind == PATH_UNIX_STREAM || kind == PATH_UNIX_SEQPACKET;
+}
+
+uint32_t inodes_to_sweep; /* path_of_inode may have entries with an address */
+
+/* A socket that user space can list (load/sockets.c) is ended by the sweep there, between two of ours. This one ends the others:
+ * those of other network namespaces, and those that only a wait has used. */
+static long sweep_inode(void *map, const uint64_t *key, struct inode_path *known, void *context)
+{
+    uint64_t inode = *key, peer = known->peer;
+    uint32_t number = known->number;
+
+    if (known->address == 0)
+        return 0;
+    inodes_to_sweep = 1;
+    if (inode_of_socket((struct sock *)known->address) == inode)
+        return 0;
+    if (!known->gone) {
+        known->gone = 1;
+        return 0;
+    }
+    if (bpf_map_delete_elem(&path_of_inode, &inode) != 0)
+        return 0;
+    bpf_map_delete_elem(&incoming, &peer);
+    end_made(number);
+    return 0;
+}
+
 static long sweep_made_socket(void *map, const uint64_t *key, struct made_socket *made,
                               void *context)
 {
@@ -115,6 +148,10 @@ int sweep_made(void *context)
     /* else all buckets would be looked at, also where the ends of calls are not hooked */
     if (made_known != 0)
         bpf_for_each_map_elem(&made_sockets, sweep_made_socket, NULL, 0);
+    if (inodes_to_sweep != 0) {
+        inodes_to_sweep = 0;
+        bpf_for_each_map_elem(&path_of_inode, sweep_inode, NULL, 0);
+    }
     return 0;
 }
 

@@ -280,31 +280,49 @@ static __always_inline bool begins_now(struct path *path)
 }
 
 /* Returns the number of a path whose socket's inode is known: the one that a blocked call has given it (with `any`: or
- * any other), else `number`, which is provisional with `any`. */
-__noinline uint32_t claim_inode(uint64_t inode, uint32_t number, bool any)
+ * any other), else `number`, which is provisional with `any`. 0, only with `any`: it cannot be stored, and each call that
+ * blocks there would give it another number. */
+__noinline uint32_t claim_inode(const struct socket_facts *facts, uint32_t number, bool any)
 {
     struct inode_path entry = {.number = number, .provisional = any}, *known;
+    uint64_t inode;
 
-    if (bpf_map_update_elem(&path_of_inode, &inode, &entry, BPF_NOEXIST) == 0)
+    if (facts == NULL)
         return number;
+    inode = facts->inode;
+    entry.peer = facts->peer;
+    if (any || is_swept(facts->kind))
+        entry.address = (uint64_t)facts->sk;
+    if (bpf_map_update_elem(&path_of_inode, &inode, &entry, BPF_NOEXIST) == 0) {
+        if (entry.address != 0)
+            inodes_to_sweep = 1;
+        return number;
+    }
     known = bpf_map_lookup_elem(&path_of_inode, &inode);
     if (known == NULL) {
         __sync_fetch_and_add(&lost_paths, 1);
-        return number;
+        return any ? 0 : number;
     }
+    if (facts->peer != 0)
+        known->peer = facts->peer;
     return any || known->provisional ? known->number : number;
 }
 
 /* From now on the descriptor alone identifies the path. */
 __noinline int find_by_inode(struct path *path)
 {
-    struct inode_path entry = {};
+    struct inode_path entry = {}, *known;
     uint64_t inode;
 
     if (path == NULL)
         return 0;
     entry.number = path->number;
     inode = path->inode;
+    known = bpf_map_lookup_elem(&path_of_inode, &inode);
+    if (known != NULL && is_swept(path->kind)) {
+        entry.address = known->address;
+        entry.peer = known->peer;
+    }
     if (bpf_map_update_elem(&path_of_inode, &inode, &entry, BPF_ANY) != 0)
         __sync_fetch_and_add(&lost_paths, 1);
     return 0;
@@ -407,7 +425,7 @@ __noinline uint32_t make_path(struct stream *stream, struct path *path,
         flags = (path->start_out | path->start_in) != 0 ? RECORD_OLDER : 0;
     }
     if (facts->connected && facts->inode != 0)
-        number = claim_inode(facts->inode, number, false);
+        number = claim_inode(facts, number, false);
     created = number == given;
     if (stream == NULL)
         number = tell_ahead(path, number);

@@ -521,17 +521,20 @@ static void report(const struct meter_interface *interface,
     if (ring_lost(meter, RING_CONTROL) + ring_lost(meter, RING_DATA) > 0)
         line("the buffer was full: try a larger one, e.g. --ring 64M", context);
     report_gained(meter, line, context);
-    report_count(pathless,
-                 pathless == 1
-                     ? "message or use of a file is lost: there was no memory for its connection "
-                       "or file, or there were too many; how this begins and ends may be missing, "
-                       "too"
-                     : "messages or uses of files are lost: there was no memory for their "
-                       "connections or files, or there were too many; how these begin and end may "
-                       "be missing, too",
-                 line, context);
+    report_count(
+        pathless,
+        pathless == 1
+            ? "message, wait for one or use of a file is lost: there was no memory for its "
+              "connection or file, or there were too many; how this begins and ends may be "
+              "missing, too"
+            : "messages, waits for them or uses of files are lost: there was no memory for "
+              "their connections or files, or there were too many; how these begin and end "
+              "may be missing, too",
+        line, context);
     report_count(pathless > 0 ? 0 : __atomic_load_n(&counts->lost_paths, __ATOMIC_RELAXED),
-                 "uses of connections are not recorded: out of kernel memory", line, context);
+                 "times there was no memory for what is known of a connection or file, or there "
+                 "were too many: how these begin or end may be missing",
+                 line, context);
     report_count(__atomic_load_n(&counts->resettled, __ATOMIC_RELAXED),
                  "older UNIX sockets have too large first offsets: several threads were sending "
                  "when the recording began",

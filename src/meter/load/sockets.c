@@ -7,8 +7,9 @@
  * A datagram socket has a path for each peer. The kernel side ends the paths whose peer is closed and has nothing left
  * in the queue (settle.bpf.h).
  *
- * Limit: the kernel lists only the sockets of the reader's own network namespace. A socket of another namespace is
- * never swept, and its path stays open in the trace.
+ * The kernel lists only the sockets of the reader's own network namespace. Those of others are swept in the kernel, which
+ * finds them closed by their addresses, one sweep later (made.bpf.h, settle.bpf.h). What splices take from these unseen is
+ * looked for only when an end is used.
  */
 #include "meter/load/sockets.h"
 
