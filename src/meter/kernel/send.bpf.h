@@ -22,6 +22,12 @@ static __always_inline int send_ended(struct sock *sk, int result)
 
     if (stream == NULL && family != AF_UNIX)
         return 0;
+    if (stream != NULL && family != AF_UNIX && is_of_kernel(sk)) {
+        /* a UDP datagram has set it */
+        if (stream->send.socket == (uint64_t)sk)
+            stream->send.socket = 0;
+        return 0;
+    }
     kind = kind_of_socket(family, sk->sk_type, sk->sk_protocol);
     if (kind == 0)
         return result < 0 || stream == NULL || !wants(stream, FLAGS_OF_SEND)
