@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # wrap_test.sh BUILD_FOLDER: 32-bit numbers wrap around at 2^32 without errors: sequence numbers, LOST records, and the
-# offsets of more than 4 GiB.
+# offsets of more than 4 GiB. Those of paths end.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/meter.sh"
 need_meter
@@ -73,6 +73,15 @@ check "... some of those that have ended, and of those that live on" jq -e -s '
     map(select(.event == "LOST" and .count < 4294967295)) | any(.[]; .stream == 0) and any(.[]; .stream > 0)' before.json
 check_equal "... the statistics have the same number" $((streams * before)) \
     "$("$dpm" stats --json before.trace 2> err | jq .trace.lost)"
+
+# 4294901759 is the last number of a path, 65,536 below the last that there is.
+FIRST_PATH=4294901759 "$wrap" used.trace 0 0 0 16777216 5 "$load" 2000 100 > out
+"$dpm" dump --json used.trace > used.json 2> err
+check_equal "where the numbers of paths are used up, no path and no message is recorded" "[]" \
+    "$(jq -c -s 'map(select(.event == "PATH" or .event == "SEND" or .event == "RECEIVE") | .event) | unique' used.json)"
+messages=$(awk '{ for (i = 2; i <= NF; i += 2) sum += $i } END { print sum }' out)
+check "... all $messages count as lost" test "$messages" -ge 2001 -a \
+    "$(jq -s 'map(select(.event == "LOST" and .reason == 3).count) | add // 0' used.json)" -ge "$messages"
 
 # 4.5 GB in pieces of 1 MB.
 "$dpm" run -o large.trace --kinds unix --flags send,receive -- "$load" 4500 1000000 > out 2> err

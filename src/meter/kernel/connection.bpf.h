@@ -226,6 +226,8 @@ static __always_inline void expect_accept(struct path *path, struct sock *sk)
     if (!calls_end || (flags_in_force & FLAGS_OF_CONNECTION) == 0 || begun < mark_generation)
         return;
     connection.number = new_path_number(PATH_TCP);
+    if (connection.number == 0)
+        return;
     if (bpf_map_update_elem(&accepted, &cookie, &connection, BPF_ANY) == 0)
         path->reserved = connection.number;
     else
@@ -474,6 +476,10 @@ static __noinline uint32_t write_tried(struct stream *stream, struct sock *sk, u
     }
     stream->scratch.facts = (struct socket_facts){.sk = sk, .inode = inode, .kind = kind};
     number = made_or_new_number(&stream->scratch.facts, &made);
+    if (number == 0) {
+        bpf_ringbuf_discard(record, BPF_RB_NO_WAKEUP);
+        return 0;
+    }
     bpf_probe_read_user(&family, sizeof(family), (void *)address);
     __builtin_memset(record, 0, sizeof(*record));
     record->header.time = bpf_ktime_get_ns();

@@ -119,8 +119,8 @@ static __noinline uint32_t make_path_at(struct stream *stream, struct sock *sk, 
     fill_facts_at(scratch, sk, inode);
     *message = (struct message){.path = made_or_new_number(&scratch->facts, &made)};
     number = claim_inode(&scratch->facts, message->path, true);
-    if (number != message->path) {
-        /* another stream was quicker, or there is no room; then the wait is a BLOCK */
+    if (number == 0 || number != message->path) {
+        /* another stream was quicker; or there is no room, or no number, and then the wait is a BLOCK */
         if (made)
             end_made(message->path);
         if (number == 0)

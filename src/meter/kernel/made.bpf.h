@@ -23,10 +23,14 @@ static __always_inline uint64_t inode_of_socket(struct sock *sk)
     return socket == NULL ? 0 : BPF_CORE_READ(socket, vfs_inode.i_ino);
 }
 
+/* 0: they are used up. */
 static __always_inline uint32_t new_path_number(uint32_t kind)
 {
-    uint32_t number = __sync_fetch_and_add(&last_path, 1) + 1;
+    uint32_t number;
 
+    if (numbers_used_up())
+        return 0;
+    number = __sync_fetch_and_add(&last_path, 1) + 1;
     return kinds_change ? number << PATH_KIND_BITS | meter_kind_bit(kind) : number;
 }
 

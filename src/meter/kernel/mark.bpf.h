@@ -235,6 +235,8 @@ static __noinline int list_path(struct seq_file *file, struct path *path,
     if (line == NULL || path->number != 0)
         return 0;
     entry.number = new_path_number(facts->kind);
+    if (entry.number == 0)
+        return 0;
     entry.peer = facts->peer;
     if (is_swept(facts->kind)) {
         entry.address = (uint64_t)facts->sk;

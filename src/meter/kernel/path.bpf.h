@@ -128,7 +128,7 @@ static __always_inline void fill_unix(struct path_record *record, struct unix_so
 }
 
 /* Reserves the PATH record of an end that is used for the first time, with its number, which becomes `*number`. NULL:
- * `*number` is the one that another CPU has given it, or 0 if the ring is full. */
+ * `*number` is the one that another CPU has given it, or 0 if the ring is full or numbers are used up. */
 static __always_inline struct path_record *claim_path(uint32_t *number, uint32_t kind)
 {
     struct path_record *record = bpf_ringbuf_reserve(&control_ring, sizeof(struct path_record), 0);
@@ -140,7 +140,7 @@ static __always_inline struct path_record *claim_path(uint32_t *number, uint32_t
         return NULL;
     }
     given = new_path_number(kind);
-    if (__sync_val_compare_and_swap(number, 0, given) != 0) {
+    if (given == 0 || __sync_val_compare_and_swap(number, 0, given) != 0) {
         bpf_ringbuf_discard(record, BPF_RB_NO_WAKEUP);
         return NULL;
     }
@@ -186,14 +186,14 @@ static __always_inline void fill_path(struct path_record *record, struct path *p
 
 /* Writes the PATH record of `path` (`udp`: the addresses of a UDP path, else NULL). A `number` other than 0 becomes the
  * path's number. The time is taken before that, so that every CPU that sees the number has a later time. Returns false
- * if the ring is full, or if another stream has numbered and recorded the path first. */
+ * if the ring is full, if it has no number, or if another stream has numbered and recorded the path first. */
 __noinline bool write_path(struct path *path, const struct socket_facts *facts,
                            const struct udp_key *udp, uint32_t flags, uint32_t number)
 {
     struct path_record *record;
     uint64_t time;
 
-    if (path == NULL || facts == NULL)
+    if (path == NULL || facts == NULL || (number == 0 && path->number == 0))
         return false;
     record = bpf_ringbuf_reserve(&control_ring, sizeof(struct path_record), 0);
     time = bpf_ktime_get_ns();
@@ -293,7 +293,7 @@ __noinline uint32_t claim_inode(const struct socket_facts *facts, uint32_t numbe
     entry.peer = facts->peer;
     if (any || is_swept(facts->kind))
         entry.address = (uint64_t)facts->sk;
-    if (bpf_map_update_elem(&path_of_inode, &inode, &entry, BPF_NOEXIST) == 0) {
+    if (number != 0 && bpf_map_update_elem(&path_of_inode, &inode, &entry, BPF_NOEXIST) == 0) {
         if (entry.address != 0)
             inodes_to_sweep = 1;
         return number;

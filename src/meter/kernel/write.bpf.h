@@ -334,13 +334,13 @@ __noinline int write_message(struct stream *stream, uint32_t id, const struct me
     return 0;
 }
 
-/* Counts a message as lost because its path's record was lost. */
-static __always_inline void lose_message(struct stream *stream, uint32_t id, uint32_t kind)
+/* The last number that a path gets. Tasks that draw one at the same time may come to lie behind it; none comes round to 0. */
+#define LAST_PATH_NUMBER ((kinds_change ? ~0u >> PATH_KIND_BITS : ~0u) - (1u << 16))
+
+/* Whether no path gets a number any more: a reader would take a second one of the same number for the first. */
+static __always_inline bool numbers_used_up(void)
 {
-    if (!tells_of_kind(stream, id, kind) || silent(stream))
-        return;
-    stream->sequence++;
-    count_lost(stream, RING_DATA);
+    return *(volatile uint32_t *)&last_path >= LAST_PATH_NUMBER;
 }
 
 /* Counts messages that are not recorded because their path was not stored. The loader makes LOST of them (skipped.c). */
@@ -349,6 +349,19 @@ static __always_inline void miss_messages(const struct stream *stream, uint32_t 
 {
     if (tells_of_kind(stream, id, kind) && !silent(stream))
         __sync_fetch_and_add(&pathless, count);
+}
+
+/* Counts a message as lost because its path's record was lost, or could not be made. */
+static __always_inline void lose_message(struct stream *stream, uint32_t id, uint32_t kind)
+{
+    if (numbers_used_up()) {
+        miss_messages(stream, id, kind, 1);
+        return;
+    }
+    if (!tells_of_kind(stream, id, kind) || silent(stream))
+        return;
+    stream->sequence++;
+    count_lost(stream, RING_DATA);
 }
 
 /* Process events; the body is two words. */

@@ -333,6 +333,7 @@ static int load(struct meter *meter, const struct meter_options *options, struct
     meter->kernel->rodata->coarse_time = options->coarse_time;
     meter->kernel->rodata->first_sequence = options->first_sequence;
     meter->kernel->rodata->first_lost = options->first_lost;
+    meter->kernel->bss->last_path = options->first_path;
     meter_ring_sizes(options->ring_size, sizes);
     meter->kernel->rodata->wake_every = wake_every(sizes[RING_DATA]);
     bpf_map__set_max_entries(meter->kernel->maps.data_ring, sizes[RING_DATA]);
