@@ -359,7 +359,7 @@ enum lost_reason {
     /* The kernel skipped hooks that were already running on that CPU: they were interrupted by an interrupt or another
      * task. `count` is an upper bound: a hook that runs for an unmetered process makes no record. */
     LOST_SKIPPED = 2,
-    LOST_NO_PATH = 3, /* messages, waits, files: no memory for the path, or too many paths */
+    LOST_NO_PATH = 3, /* messages, uses of files: no memory for the path, or too many paths */
 };
 
 enum signal_result {

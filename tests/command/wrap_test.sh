@@ -7,6 +7,7 @@
 need_meter
 load=$1/tests/programs/load
 wrap=$1/tests/programs/wrap
+queues=$1/tests/programs/use-queues
 cd "$scratch" || exit 1
 
 # gaps FILE: the gaps in the streams' sequences of a dump, record by record modulo 2^32.
@@ -75,11 +76,14 @@ check_equal "... the statistics have the same number" $((streams * before)) \
     "$("$dpm" stats --json before.trace 2> err | jq .trace.lost)"
 
 # 4294901759 is the last number of a path, 65,536 below the last that there is.
-FIRST_PATH=4294901759 "$wrap" used.trace 0 0 0 16777216 5 "$load" 2000 100 > out
-"$dpm" dump --json used.trace > used.json 2> err
-check_equal "where the numbers of paths are used up, no path and no message is recorded" "[]" \
-    "$(jq -c -s 'map(select(.event == "PATH" or .event == "SEND" or .event == "RECEIVE") | .event) | unique' used.json)"
+FIRST_PATH=4294901759 "$wrap" used.trace 0 0 0 16777216 5 sh -c "'$load' 2000 100 && '$queues' sysv 1 1 100 received" > out 2> err
+"$dpm" dump --json used.trace > used.json 2> dump.err
+check_equal "where the numbers of paths are used up, no path, no message and no use of a file is recorded" "[]" \
+    "$(jq -c -s 'map(.event | select(. == "PATH" or . == "SEND" or . == "RECEIVE" or . == "READ" or . == "WRITE")) | unique' used.json)"
 messages=$(awk '{ for (i = 2; i <= NF; i += 2) sum += $i } END { print sum }' out)
+check_equal "... none counts as lost because a buffer was full" "[]" \
+    "$(jq -c -s 'map(select(.event == "LOST" and .reason == 1))' used.json)"
+check "... the report says why" grep -q '^wrap: the numbers of connections and files are used up: begin a new recording$' err
 check "... all $messages count as lost" test "$messages" -ge 2001 -a \
     "$(jq -s 'map(select(.event == "LOST" and .reason == 3).count) | add // 0' used.json)" -ge "$messages"
 

@@ -71,7 +71,7 @@ static __always_inline bool make_path_of_outcome(struct path *path, struct sock 
     if (!write_path(path, &facts, NULL, 0, number))
         return false;
     if (!failed && facts.inode != 0)
-        find_by_inode(path);
+        find_by_inode(path, &facts);
     return made || number != given;
 }
 
@@ -417,7 +417,7 @@ __noinline int connection_accepted(struct stream *stream, uint32_t descriptor)
     scratch->path.role = PATH_ROLE_ACCEPTED;
     scratch->path.number = connection->number;
     write_path(&scratch->path, &scratch->facts, NULL, 0, 0);
-    find_by_inode(&scratch->path);
+    find_by_inode(&scratch->path, &scratch->facts);
     tell_beginning(stream, &scratch->path, true, PATH_ROLE_ACCEPTED);
     return 0;
 }

@@ -123,8 +123,8 @@ static __noinline uint32_t make_path_at(struct stream *stream, struct sock *sk, 
         /* another stream was quicker; or there is no room, or no number, and then the wait is a BLOCK */
         if (made)
             end_made(message->path);
-        if (number == 0)
-            miss_messages(stream, EVENT_RECEIVECALL, METER_KIND_OF(scratch->facts.kind), 1);
+        else
+            return_path_number(message->path);
         return number;
     }
     if (!write_path(&scratch->path, &scratch->facts, NULL, 0, number)) {

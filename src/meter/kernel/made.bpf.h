@@ -28,8 +28,10 @@ static __always_inline uint32_t new_path_number(uint32_t kind)
 {
     uint32_t number;
 
-    if (numbers_used_up())
+    if (numbers_used_up()) {
+        numbers_ended = 1;
         return 0;
+    }
     number = __sync_fetch_and_add(&last_path, 1) + 1;
     return kinds_change ? number << PATH_KIND_BITS | meter_kind_bit(kind) : number;
 }
@@ -99,17 +101,35 @@ static __always_inline uint32_t made_or_new_number(const struct socket_facts *fa
     return number != 0 ? number : new_path_number(facts->kind);
 }
 
-/* Whether the sweep finds out that a used socket of this kind is closed. TCP has a hook for that, and datagrams have
- * sweep_pairs. */
-static __always_inline bool is_swept(uint32_t kind)
+/* Gives a number (0: none) back that no path has got; it is lost if another was drawn since. */
+static __always_inline void return_path_number(uint32_t number)
 {
-    return kind == PATH_UNIX_STREAM || kind == PATH_UNIX_SEQPACKET;
+    uint32_t drawn = kinds_change ? number >> PATH_KIND_BITS : number;
+
+    __sync_val_compare_and_swap(&last_path, drawn, drawn - 1);
+}
+
+/* User space lists the UNIX sockets of its own network namespace, and ends their paths (load/sockets.c). */
+static __always_inline bool is_in_own_network(struct sock *sk)
+{
+    return BPF_CORE_READ(sk, __sk_common.skc_net.net, ns.inum) == own_network;
+}
+
+/* Whether the sweep has to find out that a used socket is closed. TCP has a hook for that, and datagrams have sweep_pairs, but not
+ * for a `provisional` path, which only a wait has used. */
+static __always_inline bool is_swept(const struct socket_facts *facts, bool provisional)
+{
+    if (!provisional && facts->kind != PATH_UNIX_STREAM && facts->kind != PATH_UNIX_SEQPACKET)
+        return false;
+    /* user space knows a socket by its cookie; one that has another inode (SMC, over TCP) would always look closed */
+    return !(facts->family == AF_UNIX && facts->cookie != 0 && is_in_own_network(facts->sk)) &&
+           inode_of_socket(facts->sk) == facts->inode;
 }
 
 uint32_t inodes_to_sweep; /* path_of_inode may have entries with an address */
 
-/* A socket that user space can list (load/sockets.c) is ended by the sweep there, between two of ours. This one ends the others:
- * those of other network namespaces, and those that only a wait has used. */
+/* Ends the paths of closed sockets that user space cannot list: those of other network namespaces, and those that only a wait has
+ * used. */
 static long sweep_inode(void *map, const uint64_t *key, struct inode_path *known, void *context)
 {
     uint64_t inode = *key, peer = known->peer;
@@ -118,8 +138,10 @@ static long sweep_inode(void *map, const uint64_t *key, struct inode_path *known
     if (known->address == 0)
         return 0;
     inodes_to_sweep = 1;
-    if (inode_of_socket((struct sock *)known->address) == inode)
+    if (inode_of_socket((struct sock *)known->address) == inode) {
+        known->gone = 0;
         return 0;
+    }
     if (!known->gone) {
         known->gone = 1;
         return 0;

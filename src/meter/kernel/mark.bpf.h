@@ -238,7 +238,7 @@ static __noinline int list_path(struct seq_file *file, struct path *path,
     if (entry.number == 0)
         return 0;
     entry.peer = facts->peer;
-    if (is_swept(facts->kind)) {
+    if (is_swept(facts, false)) {
         entry.address = (uint64_t)facts->sk;
         inodes_to_sweep = 1;
     }

@@ -291,7 +291,7 @@ __noinline uint32_t claim_inode(const struct socket_facts *facts, uint32_t numbe
         return number;
     inode = facts->inode;
     entry.peer = facts->peer;
-    if (any || is_swept(facts->kind))
+    if (is_swept(facts, any))
         entry.address = (uint64_t)facts->sk;
     if (number != 0 && bpf_map_update_elem(&path_of_inode, &inode, &entry, BPF_NOEXIST) == 0) {
         if (entry.address != 0)
@@ -300,7 +300,8 @@ __noinline uint32_t claim_inode(const struct socket_facts *facts, uint32_t numbe
     }
     known = bpf_map_lookup_elem(&path_of_inode, &inode);
     if (known == NULL) {
-        __sync_fetch_and_add(&lost_paths, 1);
+        if (number != 0)
+            __sync_fetch_and_add(&lost_paths, 1);
         return any ? 0 : number;
     }
     if (facts->peer != 0)
@@ -309,19 +310,19 @@ __noinline uint32_t claim_inode(const struct socket_facts *facts, uint32_t numbe
 }
 
 /* From now on the descriptor alone identifies the path. */
-__noinline int find_by_inode(struct path *path)
+__noinline int find_by_inode(struct path *path, const struct socket_facts *facts)
 {
-    struct inode_path entry = {}, *known;
+    struct inode_path entry = {};
     uint64_t inode;
 
-    if (path == NULL)
+    if (path == NULL || facts == NULL)
         return 0;
     entry.number = path->number;
     inode = path->inode;
-    known = bpf_map_lookup_elem(&path_of_inode, &inode);
-    if (known != NULL && is_swept(path->kind)) {
-        entry.address = known->address;
-        entry.peer = known->peer;
+    if (is_swept(facts, false)) {
+        entry.address = (uint64_t)facts->sk;
+        entry.peer = facts->peer;
+        inodes_to_sweep = 1;
     }
     if (bpf_map_update_elem(&path_of_inode, &inode, &entry, BPF_ANY) != 0)
         __sync_fetch_and_add(&lost_paths, 1);
@@ -390,7 +391,7 @@ __noinline int tell_again(struct stream *stream, struct path *path)
     }
     write_path(path, facts, NULL, moved & (PATH_MOVED_OUT | PATH_MOVED_IN) ? RECORD_OLDER : 0, 0);
     if (begins) {
-        find_by_inode(path);
+        find_by_inode(path, facts);
         tell_beginning(stream, path, (moved & PATH_CREATED) == 0, path->role);
     }
     return 0;
@@ -447,7 +448,7 @@ __noinline uint32_t make_path(struct stream *stream, struct path *path,
     else if (!created)
         __sync_fetch_and_or(&path->moved, PATH_CREATED);
     if (facts->connected && facts->inode != 0)
-        find_by_inode(path);
+        find_by_inode(path, facts);
     return path->number;
 }
 

@@ -267,7 +267,8 @@ static long sweep_pair(void *map, struct pair_key *key, struct path *path, void 
     if (path->socket == 0)
         return 0;
     if (!is_socket_held(path->socket, own.socket)) {
-        /* until the next sweep user space has recorded that, if it can list the socket (load/sockets.c) */
+        if (path->number != 0 && path->listed)
+            return 0; /* user space ends it (load/sockets.c) */
         if (path->gone != OWN_GONE) {
             path->gone = OWN_GONE;
             return 0;

@@ -206,7 +206,7 @@ struct path {
     uint64_t confused;  /* last time that a receive's datagram was uncertain */
     uint64_t told_at;   /* time of the last DROPPED record */
     uint32_t aside[ASIDE_MOST]; /* inbox indexes that others overtook, 0 = none */
-    uint32_t listed;            /* TCP: survey_connections has listed it */
+    uint32_t listed;            /* TCP: survey_connections did; UNIX datagram: user space can */
     uint32_t arrived;           /* TCP: position up to which MESSAGEQUEUED was recorded */
     uint32_t seen_out;    /* UNIX stream: all bytes up to here are queued or known to be received */
     struct sends sends;   /* UNIX */

@@ -8,7 +8,7 @@
  * in the queue (settle.bpf.h).
  *
  * The kernel lists only the sockets of the reader's own network namespace. Those of others are swept in the kernel, which
- * finds them closed by their addresses, one sweep later (made.bpf.h, settle.bpf.h). What splices take from these unseen is
+ * finds them closed by their addresses (made.bpf.h, settle.bpf.h). What splices take from these unseen is
  * looked for only when an end is used.
  */
 #include "meter/load/sockets.h"
