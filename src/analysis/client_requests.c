@@ -2,6 +2,7 @@
 /* client_requests.c: requests of clients. See client_requests.h. */
 #include "analysis/client_requests.h"
 
+#include "event/system_calls.h"
 #include "meter/shared/message.h"
 
 #include <errno.h>
@@ -137,12 +138,6 @@ static struct asker *asker_of(struct askings *askings, const struct history_even
 
 /* ---- waits for an answer ---- */
 
-/* A call for several paths that programs make to wait for what they have asked. Event loops use epoll. */
-static bool is_poll(uint32_t call)
-{
-    return call == 7 || call == 23 || call == 270 || call == 271; /* poll select pselect6 ppoll */
-}
-
 static void note_wait(const struct askings *askings, struct asker *asker,
                       const struct record *record)
 {
@@ -156,7 +151,7 @@ static void note_wait(const struct askings *askings, struct asker *asker,
     question->left = 0;
     asker->is_evident = asker->is_evident || question->was_answered ||
                         (!question->is_of_pair && (path != 0 || question->port == NAME_SERVER ||
-                                                   is_poll(record->any.system_call)));
+                                                   call_is_poll(record->any.system_call)));
 }
 
 static bool waits_for(const struct asker *asker, const struct question *question, uint32_t place)

@@ -32,26 +32,38 @@ int parse_size(const char *text, uint64_t *ret_size)
     return 0;
 }
 
-int parse_duration(const char *text, uint64_t *ret_ns)
+const char *parse_time_unit(const char *text, uint64_t *ret_ns)
 {
     static const struct {
-        const char *suffix;
+        const char *name;
         uint64_t ns;
-    } units[] = {{"", 1000000000}, {"s", 1000000000},  {"ms", 1000000},
-                 {"us", 1000},     {"m", 60000000000}, {"h", 3600000000000}};
+    } units[] = {{"ns", 1},         {"us", 1000},       {"ms", 1000000},
+                 {"s", 1000000000}, {"m", 60000000000}, {"h", 3600000000000}};
+
+    for (size_t i = 0; i < ARRAY_SIZE(units); i++) {
+        size_t length = strlen(units[i].name);
+        if (strncmp(text, units[i].name, length) != 0 || isalpha((unsigned char)text[length]))
+            continue;
+        *ret_ns = units[i].ns;
+        return text + length;
+    }
+    return NULL;
+}
+
+int parse_duration(const char *text, uint64_t *ret_ns)
+{
+    uint64_t unit = 1000000000;
     char *end;
 
     if (!isdigit((unsigned char)*text))
         return -EINVAL;
     errno = 0;
     double number = strtod(text, &end);
-    for (size_t i = 0; i < ARRAY_SIZE(units); i++) {
-        if (strcmp(end, units[i].suffix) != 0)
-            continue;
-        if (errno != 0 || number * (double)units[i].ns > (double)INT64_MAX)
-            return -ERANGE;
-        *ret_ns = (uint64_t)(number * (double)units[i].ns);
-        return 0;
-    }
-    return -EINVAL;
+    const char *rest = *end == '\0' ? end : parse_time_unit(end, &unit);
+    if (rest == NULL || *rest != '\0')
+        return -EINVAL;
+    if (errno != 0 || number * (double)unit > (double)INT64_MAX)
+        return -ERANGE;
+    *ret_ns = (uint64_t)(number * (double)unit);
+    return 0;
 }

@@ -58,6 +58,18 @@ uint64_t clock_now(clockid_t clock);
 /* The timeout in ms for poll(2) to wait from `now` until a time, both in ns; UINT64_MAX: without limit. */
 int poll_timeout(uint64_t time, uint64_t now);
 
+/* ---- numbers ---- */
+
+static inline uint64_t smaller_of(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static inline uint64_t larger_of(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
 /* ---- hash ---- */
 
 /* The XXH3 hash of `size` bytes, seeded with `hash`. To hash several pieces, pass 0 first, then each result. */

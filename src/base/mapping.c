@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Reads a number and the character after it. Returns the position after both, or NULL if they are not there. */
 static const char *read_number(const char *at, int base, char behind, uint64_t *ret_number)
@@ -44,4 +45,25 @@ bool mapping_read(const char *line, struct mapping *ret_mapping)
     mapping.file.device = (uint32_t)(major << DEVICE_MINOR_BITS | minor);
     *ret_mapping = mapping;
     return true;
+}
+
+bool unescape_mount(const char *from, size_t length, char *to, size_t size)
+{
+    size_t used = 0;
+
+    for (size_t i = 0; i < length; i++) {
+        char letter = from[i];
+        if (letter == '\\' && i + 3 < length && strspn(from + i + 1, "01234567") >= 3) {
+            char digits[4] = {from[i + 1], from[i + 2], from[i + 3], '\0'};
+            letter = (char)strtol(digits, NULL, 8);
+            i += 3;
+        }
+        if (used + 1 >= size || letter == '\0') {
+            used = 0;
+            break;
+        }
+        to[used++] = letter;
+    }
+    to[used] = '\0';
+    return used > 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mapping.h: a line of /proc/PID/maps.
+ * mapping.h: a line of /proc/PID/maps; names in /proc/PID/mountinfo.
  *
  *      7f0e8c22a000-7f0e8c37f000 r-xp 00026000 fd:01 131   /usr/lib/x86_64-linux-gnu/libc.so.6
  *      begin        end          mode offset   device inode name
@@ -9,6 +9,7 @@
 #define DPM_MAPPING_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/sysmacros.h>
 #include <sys/types.h>
@@ -49,5 +50,9 @@ struct mapping {
 
 /* Parses a line. Returns false if it is not a mapping. */
 bool mapping_read(const char *line, struct mapping *ret_mapping);
+
+/* Copies a name from mountinfo, which writes a blank or '\' as '\' and three octal digits. `to`, of `size` bytes, may be
+ * `from`. Returns false, and `to` is empty, if nothing is left, or a 0, or it does not fit. */
+bool unescape_mount(const char *from, size_t length, char *to, size_t size);
 
 #endif

@@ -51,6 +51,8 @@ enum process_stat {
     PROCESS_STACK = 28,
 };
 
+#define PROCESS_OF_KERNEL 0x00200000u /* PF_KTHREAD, in PROCESS_FLAGS: it has no program */
+
 /* Reads this number of /proc/PID/stat. 0: it cannot be read. */
 uint64_t process_stat_number(pid_t pid, enum process_stat field);
 

@@ -134,11 +134,8 @@ static int sense(struct sensors *sensors, struct sensor_program *program, const 
                  struct calibrate_sensing *sensing, struct problem *problem)
 {
     static const char *const values[] = {"arg1"};
-    const struct sensor_wish wish = {.program = program,
-                                     .place = "getppid",
-                                     .values = values,
-                                     .value_count = 1,
-                                     .collection = SENSOR_TRACED};
+    const struct sensor_wish wish = {
+        .program = program, .place = "getppid", .values = values, .value_count = 1};
     double hits[ROUNDS], turns[ROUNDS], turns_cpu[ROUNDS];
     struct sensor_counts counts;
     struct sensor *sensor;

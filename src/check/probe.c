@@ -2,6 +2,8 @@
 /* probe.c: facts about the machine, from files and calls. See probe.h. */
 #include "check/probe.h"
 
+#include "base/mapping.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -220,22 +222,6 @@ static void probe_kernel(const char *root, struct probe *probe)
 
 /* ---- mounts ---- */
 
-/* Decodes the octal escapes of /proc/self/mountinfo: "\040" is a blank. */
-static void unescape(const char *from, char to[PATH_MAX])
-{
-    size_t length = 0;
-
-    while (*from != '\0' && length < PATH_MAX - 1) {
-        unsigned code = 0, digits = 0;
-        while (from[0] == '\\' && digits < 3 && from[1 + digits] >= '0' && from[1 + digits] <= '7')
-            code = code * 8 + (unsigned)(from[1 + digits++] - '0');
-        bool escaped = digits == 3 && code > 0 && code < 256;
-        to[length++] = escaped ? (char)code : *from;
-        from += escaped ? 4 : 1;
-    }
-    to[length] = '\0';
-}
-
 /* Whether a list like "rw,memory" contains `word`. */
 static bool has_option(const char *list, const char *word)
 {
@@ -261,8 +247,8 @@ static void note_mount(struct probe_mount *mount, const char *root, const char *
 {
     if (mount->point[0] != '\0')
         return;
-    unescape(point, mount->point);
-    unescape(root, mount->root);
+    unescape_mount(point, strlen(point), mount->point, sizeof(mount->point));
+    unescape_mount(root, strlen(root), mount->root, sizeof(mount->root));
 }
 
 /* Parses one line in place: ID PARENT DEVICE ROOT POINT OPTIONS TAG... - TYPE SOURCE OPTIONS */

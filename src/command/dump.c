@@ -50,17 +50,6 @@ struct dump {
     struct record_face face;
 };
 
-/* Forgets ended streams and paths after a while; else memory would grow with the trace. */
-static void note_end(struct dump *dump, const struct event *event)
-{
-    const struct record *record = (const struct record *)event->header;
-
-    if (record->header.id == EVENT_TERMINATION)
-        identities_fade_stream(dump->identities, event->origin, record->header.stream);
-    if (record->header.id == EVENT_DESTROYPATH)
-        identities_fade_path(dump->identities, event->origin, record->message.path);
-}
-
 static void begin_dump(struct dump *dump, struct dump_options *options,
                        struct identities *identities, bool machines)
 {
@@ -100,7 +89,7 @@ static bool dump_event(struct dump *dump, const struct event *event, int *result
     if (*result == 0 && is_in_time(dump, event) &&
         dump_choice_accepts(&dump->selection->choice, dump->identities, event))
         *result = show_record(&dump->face, event);
-    note_end(dump, event);
+    identities_fade(dump->identities, event); /* else memory would grow with the trace */
     if (*result < 0)
         problem_set(problem, *result, "out of memory");
     return *result >= 0 && !ferror(stdout);

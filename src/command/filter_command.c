@@ -24,10 +24,10 @@
 #include "remote/remote.h"
 #include "show/show.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -294,27 +294,13 @@ static int check_connection(struct filtering *filtering, struct problem *problem
                      filtering->asked->from, AWAY_MOST / SECOND);
 }
 
-/* Whether the trace has a file of control, of whatever number: before, it cannot be read. */
-static bool has_control(const char *path)
-{
-    DIR *folder = opendir(path);
-    const struct dirent *entry;
-    bool found = false;
-
-    while (folder != NULL && !found && (entry = readdir(folder)) != NULL)
-        found = strncmp(entry->d_name, "control", strlen("control")) == 0;
-    if (folder != NULL)
-        closedir(folder);
-    return found;
-}
-
 static bool feed_copy(struct filtering *filtering, size_t index)
 {
     struct filter_copy copy;
     struct problem problem;
 
     filter_look(filtering->filter, index, &copy);
-    if (copy.path == NULL || !has_control(copy.path))
+    if (copy.path == NULL || !trace_has_records(copy.path))
         return false; /* not yet: its metadata come first, and rules select later */
     if (feeding_add(filtering->custom, copy.path, &problem) < 0)
         command_say("the filter does not get %s: %s", copy.path, problem.text);

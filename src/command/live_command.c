@@ -191,8 +191,13 @@ static void say_page(const struct serving *serving)
 /* Those that dpm why reads: others may have joined. */
 static void name_traces(const struct live_feed *feed, const struct serving *serving)
 {
+    const struct live_snapshot *snapshot = live_snapshot(feed->live, 0);
+
     if (serving->options->operand.reads_traces)
-        (void)live_why_traces(serving->why, feed->names, feed->origins);
+        (void)live_why_traces(serving->why, feed->names, feed->origins,
+                              snapshot == NULL     ? 0
+                              : feed->origins == 1 ? (int64_t)snapshot->begin
+                                                   : snapshot->began);
 }
 
 static bool told_to_end(int signals)

@@ -165,14 +165,13 @@ static void count_slice(struct steering *steering, const struct live_snapshot *s
 
 /* ---- rests of the meter ---- */
 
-/* What it takes in the kernel is known once it has said so: until then, only what this program takes. */
+/* What it takes in the kernel is known once it has said so: until then, only what this program takes. Hooks run for all processes
+ * of the machine: how many records a slice has does not say what they took in it. */
 static void add_cost(struct steering *steering, const struct live_snapshot *snapshot)
 {
-    const struct own_cost *own = &snapshot->own;
-
     steering->cost += (double)snapshot->reader_new;
-    if (own->hook_records > 0)
-        steering->cost += (double)snapshot->records * (double)own->hook / (double)own->hook_records;
+    if (snapshot->hook_rate != NOT_KNOWN)
+        steering->cost += (double)snapshot->hook_rate * (double)snapshot->real / 1e9;
     steering->cost_time += (double)snapshot->real;
 }
 

@@ -63,6 +63,8 @@ static int about_requests(const struct trace_names *traces, struct asked *asked,
                                            .selection = &asked->selection};
     int result = read_analyses(traces, &wanted, &found, problem);
 
+    if (result == 0)
+        whatif_model_note_load(found.whatif, found.communication);
     if (result == 0 && found.elapsed->requests.count == 0)
         result = 1;
     else if (result == 0)

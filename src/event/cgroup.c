@@ -12,6 +12,8 @@
  */
 #include "event/event.h"
 
+#include "base/mapping.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -24,24 +26,6 @@
 #include <unistd.h>
 
 #define PATH_SIZE 4096
-
-/* mountinfo writes a blank or '\' as '\' and three octal digits. */
-static void unescape(char *text)
-{
-    char *to = text;
-
-    for (const char *from = text; *from != '\0'; from++) {
-        char digits[4] = "";
-        if (from[0] == '\\' && strspn(from + 1, "01234567") >= 3) {
-            memcpy(digits, from + 1, 3);
-            *to++ = (char)strtol(digits, NULL, 8);
-            from += 3;
-        } else {
-            *to++ = *from;
-        }
-    }
-    *to = '\0';
-}
 
 bool cgroup_is_machine_root(int directory)
 {
@@ -61,9 +45,9 @@ static int open_mount(const char *line, const char *root_folder, bool of_machine
 
     if (strstr(line, " - cgroup2 ") == NULL ||
         sscanf(line, "%*s %*s %*s %15s %4095s", root, place) != 2 ||
-        (!of_machine && strcmp(root, "/") != 0))
+        (!of_machine && strcmp(root, "/") != 0) ||
+        !unescape_mount(place, strlen(place), place, sizeof(place)))
         return -1;
-    unescape(place);
     snprintf(path, sizeof(path), "%s%s", root_folder, place);
     int directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (directory >= 0 &&

@@ -3,11 +3,6 @@
 
 #include <string.h>
 
-static uint64_t least(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
 void cpu_wait_schedule(struct cpu_wait *wait, const struct record *schedule, bool from_birth)
 {
     uint64_t count = schedule->schedule.runnable, time = schedule->header.time;
@@ -18,9 +13,9 @@ void cpu_wait_schedule(struct cpu_wait *wait, const struct record *schedule, boo
     wait->count = count;
     if (count <= before)
         return;
-    wait->last = least(count - before, since);
+    wait->last = smaller_of(count - before, since);
     wait->ended = time;
-    wait->sum = least(wait->sum + wait->last, since);
+    wait->sum = smaller_of(wait->sum + wait->last, since);
 }
 
 struct no_cpu cpu_wait_take(struct cpu_wait *wait, const struct record *record)
@@ -29,12 +24,12 @@ struct no_cpu cpu_wait_take(struct cpu_wait *wait, const struct record *record)
     struct no_cpu result = {.time = wait->sum};
 
     if (record->header.id == EVENT_BLOCK) {
-        uint64_t begin = time - least(record->block.duration, time);
+        uint64_t begin = time - smaller_of(record->block.duration, time);
         /* a call of MPI spins: what it had no CPU for made it no longer, as far as records show */
         if (block_is_of_mpi(record))
-            result.time = least(result.time, begin > wait->time ? begin - wait->time : 0);
+            result.time = smaller_of(result.time, begin > wait->time ? begin - wait->time : 0);
         else
-            result.of_block = wait->ended > begin ? least(wait->last, wait->ended - begin) : 0;
+            result.of_block = wait->ended > begin ? smaller_of(wait->last, wait->ended - begin) : 0;
     }
     wait->time = time;
     wait->sum = wait->last = wait->ended = 0;

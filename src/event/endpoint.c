@@ -126,16 +126,6 @@ static uint32_t word_at(const uint8_t *bytes)
     return word;
 }
 
-uint32_t path_rank(const struct path_record *path)
-{
-    return word_at(path->local);
-}
-
-int32_t path_tag(const struct path_record *path)
-{
-    return (int32_t)word_at(path->local + 4);
-}
-
 /* Both ends have the same text: "msqid 3 type 5", "/jobs priority 0". */
 static void queue_endpoint(const struct path_record *path, char text[ENDPOINT_SIZE])
 {
@@ -178,7 +168,7 @@ static void mpi_endpoint(const struct path_record *path, uint32_t rank, char tex
 void endpoint_local(const struct path_record *path, char text[ENDPOINT_SIZE])
 {
     if (path->kind == PATH_MPI)
-        mpi_endpoint(path, path_rank(path), text);
+        mpi_endpoint(path, word_at(path->local), text);
     if (path->kind == PATH_MPI || common_endpoint(path, text))
         return;
     if (path->family == AF_UNIX)

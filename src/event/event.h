@@ -24,17 +24,6 @@ static inline uint32_t any_call(const struct record *record)
     return record->any.system_call == UINT16_MAX ? NO_SYSTEM_CALL : record->any.system_call;
 }
 
-/* Whether the system call waits for any of several files: poll, select, epoll_wait, pselect6, ppoll, epoll_pwait, epoll_pwait2. */
-static inline bool call_waits_for_any(uint32_t system_call)
-{
-    static const uint32_t calls[] = {7, 23, 232, 270, 271, 281, 441};
-
-    for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
-        if (calls[i] == system_call)
-            return true;
-    return false;
-}
-
 /* After how many ns it ends at the latest, or somewhat later; 0: not known; UINT64_MAX: it has no time limit. */
 static inline uint64_t any_limit(const struct record *record)
 {
@@ -145,6 +134,13 @@ const char *event_sensor_name(uint32_t sensor);
 static inline bool event_is_metered(unsigned id)
 {
     return id < EVENT_ID_END && id != EVENT_SUMMARY && (METER_EVENT_FLAGS >> id & 1);
+}
+
+/* Whether it says what a thread did. */
+static inline bool record_is_of_thread(const struct record_header *header)
+{
+    return event_is_metered(header->id) && !(header->flags & RECORD_NO_STREAM) &&
+           header->stream != 0;
 }
 
 /* Parses a list of flag names, separated by commas or blanks, in the words of both papers and in any case ("send
@@ -323,6 +319,9 @@ int identities_add(struct identities *identities, const struct event *event);
 void identities_fade_path(struct identities *identities, uint32_t origin, uint32_t path);
 void identities_fade_stream(struct identities *identities, uint32_t origin, uint32_t stream);
 
+/* The same for what ends with a TERMINATION or DESTROYPATH (one that still says which); other events change nothing. */
+void identities_fade(struct identities *identities, const struct event *event);
+
 /* No record will refer to the path any more: forgets it at once. */
 void identities_forget_path(struct identities *identities, uint32_t origin, uint32_t path);
 
@@ -491,7 +490,7 @@ void command_hide_secrets(char command[NAME_SIZE]);
  * has none, or it cannot be read. */
 bool command_line_read(pid_t pid, char *text, size_t size);
 
-/* ---- printing ---- */
+/* ---- names of cgroups; kinds, sides and addresses of paths ---- */
 
 #define CONTAINER_SIZE NAME_SIZE
 
@@ -550,10 +549,6 @@ static inline uint64_t number_key(uint32_t origin, uint32_t number)
 {
     return (uint64_t)origin << 32 | number;
 }
-
-/* For a path of kind mpi. */
-uint32_t path_rank(const struct path_record *path);
-int32_t path_tag(const struct path_record *path);
 
 /* Type (System V) or priority (POSIX) of the messages of a path of a message queue. */
 int64_t path_message_type(const struct path_record *path);

@@ -340,6 +340,16 @@ void identities_fade_stream(struct identities *identities, uint32_t origin, uint
     fade(identities, key_of(EVENT_STREAM, origin, stream));
 }
 
+void identities_fade(struct identities *identities, const struct event *event)
+{
+    const struct record *record = (const struct record *)event->header;
+
+    if (record->header.id == EVENT_TERMINATION)
+        identities_fade_stream(identities, event->origin, record->header.stream);
+    if (record->header.id == EVENT_DESTROYPATH && (event->absent & EVENT_BODY_FIELD_BIT(0)) == 0)
+        identities_fade_path(identities, event->origin, record->message.path);
+}
+
 /* ---- names ---- */
 
 /* Users and cgroups share one numbering: the last bit is 1 for cgroups. Returns -ENOENT if there is no such index. */

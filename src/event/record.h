@@ -14,9 +14,8 @@
  *      |<- CTF event.header ->|<------------ CTF event.context ---->|<--- CTF event.fields
  *
  * An event record is 48 bytes. Constant facts are recorded once, in identity records: MACHINE, STREAM, PATH, IMAGE,
- * MODULE, PROCEDURE, NAME. These, FLAGS, SUMMARY, CGROUP, BEGIN and END, which closes the trace, share the first 32 bytes and
- * have bodies of their own size. The
- * table in event.c describes every type and field again, in words; a test keeps the two consistent.
+ * MODULE, PROCEDURE, NAME. These, FLAGS, SUMMARY, CGROUP, DECISION, BEGIN and END, which closes the trace, share the
+ * first 32 bytes and have bodies of their own size. The table in event.c describes every type and field again, in words; a test keeps the two consistent.
  */
 #ifndef DPM_RECORD_H
 #define DPM_RECORD_H
@@ -201,7 +200,7 @@ struct record {
         struct {
             uint32_t path; /* 0: a RECEIVECALL of a call that waits for any of several paths */
             uint16_t system_call;
-            uint16_t limit;     /* until when at most: call_limit() */
+            uint16_t limit;     /* until when at most: any_limit() */
             uint32_t only_path; /* the only one that it waits for; 0: several, or not known */
             uint32_t span;
         } any;
@@ -280,7 +279,7 @@ struct record {
         struct {
             uint32_t number; /* EVENT_CLASS_FIRST to 255: the ID of its records */
             uint32_t type;   /* enum event_id */
-            uint64_t absent; /* event_field_bit() of each field that its records lack */
+            uint64_t absent; /* EVENT_BODY_FIELD_BIT of each field that its records lack */
         } class;
         struct {
             uint32_t path;    /* number of the PATH record */

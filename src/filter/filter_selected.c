@@ -5,22 +5,12 @@
 #include "base/folder.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #define FLUSH_EVERY 1000000000ULL /* ns: what is written can be read then */
-
-static bool has_packets(const struct copy *copy)
-{
-    char name[PATH_MAX];
-
-    return copy->path != NULL &&
-           snprintf(name, sizeof(name), "%s/control", copy->path) < PATH_MAX &&
-           access(name, R_OK) == 0;
-}
 
 /* What an earlier run has selected of this copy is selected again; anything else of that name is not ours. */
 static int make_way(const struct selection *selection, struct problem *problem)
@@ -41,7 +31,7 @@ static int begin(const struct filter_selected *selected, struct selection *selec
     const char *path = selection->copy->path; /* NULL: rejected */
     struct source *source;
 
-    if (!has_packets(selection->copy))
+    if (path == NULL || !trace_has_records(path))
         return 0;
     free(selection->path);
     selection->path = NULL;

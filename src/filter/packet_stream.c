@@ -44,8 +44,3 @@ uint64_t packet_stream_missed(const struct packet_stream *stream)
 {
     return stream->stream.missed;
 }
-
-uint64_t packet_stream_lost(const struct packet_stream *stream)
-{
-    return stream->stream.lost;
-}

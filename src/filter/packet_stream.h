@@ -18,8 +18,7 @@ void packet_stream_free(struct packet_stream *stream);
 int packet_stream_next(struct packet_stream *stream, struct event *ret_event,
                        struct problem *problem);
 
-/* Packets that never came, and records that the meter has lost, so far. */
+/* Packets that never came, so far. */
 uint64_t packet_stream_missed(const struct packet_stream *stream);
-uint64_t packet_stream_lost(const struct packet_stream *stream);
 
 #endif

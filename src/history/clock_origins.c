@@ -44,6 +44,17 @@ uint32_t history_clock(const struct history *history, uint32_t origin, uint64_t 
     return reference;
 }
 
+uint64_t history_common_time(const struct history *history, uint32_t origin, uint64_t time)
+{
+    int64_t offset;
+    uint64_t error;
+
+    if (origin == 0)
+        return time;
+    history_clock(history, origin, time, &offset, &error);
+    return time + (uint64_t)offset;
+}
+
 bool history_clock_between(const struct history *history, uint32_t from, uint64_t time, uint32_t to,
                            int64_t *ret_offset, uint64_t *ret_error)
 {

@@ -96,12 +96,25 @@ static int hand_out_arrival(struct history *history, struct end *end, const stru
                : flows_arrive(history, end, record);
 }
 
+static void note_hook(const struct record *cost, uint64_t records, struct hook_cost *hook)
+{
+    uint64_t time = cost->cost.hook * records;
+
+    if (cost->cost.hook == 0)
+        return;
+    hook->each = cost->cost.hook;
+    hook->records = records;
+    if (time > hook->time)
+        hook->time = time;
+}
+
 /* A recorder that has not looked for records yet has only loaded the meter. */
 static void note_cost(struct origin *origin, const struct record *cost)
 {
     if (cost->cost.wakeups == 0)
         origin->load = *cost;
     origin->cost = *cost;
+    note_hook(cost, origin->made, &origin->hook);
 }
 
 /* Hands out an event; its message edges, if any, are in history->edges. */
@@ -140,7 +153,6 @@ static int hand_out(struct history *history, struct stream *stream, struct end *
     if (result == 0 && id == EVENT_MESSAGEQUEUED)
         result = hand_out_arrival(history, end, record);
     note_places(history, stream, end, ret_event);
-    history->origins[event->origin].records++;
     if (id == EVENT_COST)
         note_cost(&history->origins[event->origin], record);
     if (id == EVENT_LOST)
@@ -492,12 +504,20 @@ static int take_record(struct history *history, const struct event *event,
 
 #define LOOK_EACH 64 /* records */
 
+/* The recorder makes the others itself. */
+static bool is_made_in_kernel(unsigned id)
+{
+    return event_is_metered(id) || id == EVENT_STREAM || id == EVENT_PATH || id == EVENT_IMAGE;
+}
+
 /* Reads one record. Returns SOURCE_RECORD if it was handed out, 0 if there is more to do, or an error. */
 static int read_one(struct history *history, struct origin *origin, struct history_event *ret_event)
 {
     const struct event whole = sources_take(history, origin);
     const struct event event = reduced_take(history, origin, &whole);
 
+    origin->records++;
+    origin->made += is_made_in_kernel(event.header->id);
     if (history->impatient > 0 && ++history->since_looked >= LOOK_EACH) {
         history->since_looked = 0;
         holding_wake_impatient(history);
@@ -649,8 +669,13 @@ struct identities *history_share_identities(struct history *history)
     return history->identities;
 }
 
+const struct hook_cost *history_hook_cost(const struct history *history, uint32_t origin)
+{
+    return &history->origins[origin].hook;
+}
+
 void own_cost_add(struct own_cost *sum, const struct record *cost, const struct record *load,
-                  uint64_t records)
+                  const struct hook_cost *hook, uint64_t records)
 {
     if (cost->header.id != EVENT_COST)
         return;
@@ -662,8 +687,8 @@ void own_cost_add(struct own_cost *sum, const struct record *cost, const struct 
     sum->cpu += cost->cost.cpu;
     sum->wakeups += cost->cost.wakeups;
     sum->records += records;
-    sum->hook_records += cost->cost.hook == 0 ? 0 : records;
-    sum->hook += cost->cost.hook * records;
+    sum->hook_records += hook->records;
+    sum->hook += hook->time;
 }
 
 void history_counts(const struct history *history, struct history_counts *ret_counts)
@@ -672,7 +697,10 @@ void history_counts(const struct history *history, struct history_counts *ret_co
     ret_counts->held = history->held_events;
     for (uint32_t i = 0; i < history->origin_count; i++) {
         const struct origin *origin = &history->origins[i];
-        own_cost_add(&ret_counts->own_cost, &origin->cost, &origin->load, origin->records);
+        struct hook_cost hook = origin->hook;
+        if (hook.records > 0 && origin->ended && source_is_whole(origin->source->states))
+            note_hook(&origin->cost, origin->made, &hook); /* its last COST is of all */
+        own_cost_add(&ret_counts->own_cost, &origin->cost, &origin->load, &hook, origin->records);
         ret_counts->has_rules = ret_counts->has_rules || origin->recorded.rules > 0;
     }
 }

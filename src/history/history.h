@@ -97,6 +97,12 @@ struct history_edge {
     const void *value;
 };
 
+/* Whether it is that of a message, however it was matched. */
+static inline bool edge_is_message(const struct history_edge *edge)
+{
+    return edge->kind <= EDGE_INFERRED;
+}
+
 /* Why bytes of a RECEIVE have no edge. */
 enum history_rest {
     REST_NONE,     /* every byte has an edge */
@@ -143,6 +149,15 @@ struct history_event {
     enum history_rest rest; /* ... and the reason */
 };
 
+/* Whether it is the first event of a stream, or of a process, whose creation was recorded. */
+static inline bool event_is_created(const struct history_event *event)
+{
+    for (uint32_t i = 0; i < event->edge_count; i++)
+        if (event->edges[i].kind == EDGE_CREATION)
+            return true;
+    return false;
+}
+
 /* The overhead of recordings, summed over those that report it. */
 struct own_cost {
     uint32_t recordings;
@@ -155,11 +170,19 @@ struct own_cost {
     uint64_t hook;         /* ns in the kernel for hook_records */
 };
 
-/* Adds the overhead of a recording with so many records, from its last COST record, and from its first one if that says
- * what it took to load the meter (`load`). Does nothing if `cost` has id 0: the recording does not report it; `load`
+/* What COST records say of the hooks in the kernel: the time for each record that the kernel has made so far, in whole ns. With the
+ * number of these that is a sum, which does not become less when the time for each does. */
+struct hook_cost {
+    uint64_t time;    /* ns; 0: not known */
+    uint64_t records; /* when a COST said so last ... */
+    uint64_t each;    /* ... and what it said, ns */
+};
+
+/* Adds the overhead of a recording with so many records, from its last COST record, from its first one if that says what it took
+ * to load the meter (`load`), and of its hooks. Does nothing if `cost` has id 0: the recording does not report it; `load`
  * likewise. */
 void own_cost_add(struct own_cost *sum, const struct record *cost, const struct record *load,
-                  uint64_t records);
+                  const struct hook_cost *hook, uint64_t records);
 
 /* What has become of messages so far. Each edge is counted once. Bytes without an edge are counted once for each
  * RECEIVE or SEND that they belong to. */
@@ -262,6 +285,9 @@ struct identities *history_share_identities(struct history *history);
 
 void history_counts(const struct history *history, struct history_counts *ret_counts);
 
+/* Up to the latest COST of an origin. */
+const struct hook_cost *history_hook_cost(const struct history *history, uint32_t origin);
+
 /* Records that lack fields, because a selection has removed these, or another system does not record them. PC and load
  * are then unknown; the CPU time used is that of the stream's record before; the size of a message in a channel of
  * another system is unknown; TERMINATION and DESTROYPATH are still ends; of records that lack anything else, nothing is
@@ -290,6 +316,9 @@ bool history_peer_not_found(const struct history *history, uint32_t origin, uint
 /* [count]: what the sources report of themselves */
 const struct source_state *history_state(const struct history *history, uint32_t origin);
 
+/* ns: how long after its TERMINATION a process that has used so much CPU time closes its files, at most. */
+uint64_t history_closing_most(uint64_t proc_time);
+
 /* ---- clocks ---- */
 
 /* Add this to times of this origin to get ns since 1970, as its latest record said. */
@@ -303,8 +332,11 @@ int64_t history_wall_offset(const struct history *history, uint32_t origin);
 uint32_t history_clock(const struct history *history, uint32_t origin, uint64_t time,
                        int64_t *ret_offset, uint64_t *ret_error);
 
-/* The same from one origin to another, by whatever messages tie their machines. Returns whether any do; if not, both
- * results are 0. */
+/* A time of an origin by the first origin's clock. */
+uint64_t history_common_time(const struct history *history, uint32_t origin, uint64_t time);
+
+/* The same as history_clock from one origin to another, by whatever messages tie their machines. Returns whether any do;
+ * if not, both results are 0. */
 bool history_clock_between(const struct history *history, uint32_t from, uint64_t time, uint32_t to,
                            int64_t *ret_offset, uint64_t *ret_error);
 

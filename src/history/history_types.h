@@ -28,8 +28,8 @@
  *      | stream | -----> |  end  | ------> |  end  | -----> | SEND | SEND | SEND | by position
  *      +--------+ waits  +-------+ <------ +-------+        +------+------+------+
  *
- * A record is noted when it is read (streams_note, ends_note, flows_note), in the order of its origin's clock. It is
- * handed out later, perhaps at once. What is noted says what will come; what was handed out may be the beginning of
+ * A record is noted when it is read (streams_note, ends_note_..., flows_note_...), in the order of its origin's clock. It
+ * is handed out later, perhaps at once. What is noted says what will come; what was handed out may be the beginning of
  * an edge.
  */
 #ifndef DPM_HISTORY_TYPES_H
@@ -312,11 +312,13 @@ struct origin {
     uint64_t read_time; /* time of the latest record read */
     uint64_t progress;  /* everything before this is noted; UINT64_MAX: it has ended */
     int64_t wall_offset;
-    uint64_t records;   /* handed out */
-    struct record cost; /* the recording's overhead; id 0: not known */
-    struct record load; /* of it, what it took to load the meter; id 0: not known */
-    uint32_t machine;   /* or NO_MACHINE: not reported yet */
-    uint8_t meter;      /* enum meter_kind */
+    uint64_t records;      /* read ... */
+    uint64_t made;         /* ... of these, made in the kernel */
+    struct record cost;    /* the recording's overhead; id 0: not known */
+    struct record load;    /* of it, what it took to load the meter; id 0: not known */
+    struct hook_cost hook; /* as its COSTs have said */
+    uint32_t machine;      /* or NO_MACHINE: not reported yet */
+    uint8_t meter;         /* enum meter_kind */
     bool has_next;
     bool begun; /* a record was read */
     bool ended;

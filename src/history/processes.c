@@ -14,6 +14,7 @@
  */
 #include "history/processes.h"
 
+#include "event/system_calls.h"
 #include "history/holding.h"
 #include "history/receiving.h"
 #include "history/values.h"
@@ -225,9 +226,6 @@ int processes_hand_out_end(struct history *history, const struct stream *stream,
 }
 
 /* ---- waits for them ---- */
-
-enum { CALL_READ = 0, CALL_PAUSE = 34, CALL_WAIT4 = 61 }; /* numbers of x86-64 */
-enum { CALL_SIGTIMEDWAIT = 128, CALL_SIGSUSPEND = 130, CALL_WAITID = 247 };
 
 #define TASK_INTERRUPTIBLE 1
 

@@ -184,14 +184,21 @@ static bool is_later(const struct history *history, const struct end *end,
     return later > 0 && (uint64_t)later > error;
 }
 
-/* Whether it terminated so long before that another process must have closed the file. Its memory is freed before its
- * files are closed, and faster than it was filled; however long it has computed, that takes FREEING_MOST at most. */
+/* Its memory is freed before its files are closed, and faster than it was filled; however long it has computed, that takes
+ * FREEING_MOST at most. */
+uint64_t history_closing_most(uint64_t proc_time)
+{
+    uint64_t frees = proc_time < FREEING_MOST ? proc_time : FREEING_MOST;
+
+    return DYING + frees;
+}
+
+/* Whether it terminated so long before that another process must have closed the file. */
 static bool has_ended_before(const struct history *history, const struct end *end,
                              const struct beginning *latest, uint64_t time)
 {
-    uint64_t frees = latest->proc_time < FREEING_MOST ? latest->proc_time : FREEING_MOST;
-
-    return latest->id == EVENT_TERMINATION && latest->time + DYING + frees < time &&
+    return latest->id == EVENT_TERMINATION &&
+           latest->time + history_closing_most(latest->proc_time) < time &&
            history_have_one_clock(history, end->origin, end->partner->origin);
 }
 

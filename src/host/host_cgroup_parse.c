@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* host_cgroup_parse.c: the text of files of cgroups. See host.h. */
 #include "host/host.h"
+
+#include "base/mapping.h"
 #include "host/host_text.h"
 
 #include <stdio.h>
@@ -81,26 +83,6 @@ bool host_parse_process_cgroup(const char *text, const char *controller, char *p
     return false;
 }
 
-/* mountinfo writes a blank or '\' as '\' and three octal digits. */
-static bool copy_unescaped(const char *from, size_t length, char *to, size_t size)
-{
-    size_t used = 0;
-
-    for (size_t i = 0; i < length; i++) {
-        char letter = from[i];
-        if (letter == '\\' && i + 3 < length && strspn(from + i + 1, "01234567") >= 3) {
-            char digits[4] = {from[i + 1], from[i + 2], from[i + 3], '\0'};
-            letter = (char)strtol(digits, NULL, 8);
-            i += 3;
-        }
-        if (used + 1 >= size || letter == '\0')
-            return false;
-        to[used++] = letter;
-    }
-    to[used] = '\0';
-    return used > 0;
-}
-
 /* The field with this number, 0 .. */
 static const char *field(const char *line, unsigned number, size_t *ret_length)
 {
@@ -126,8 +108,8 @@ bool host_parse_v1_mount(const char *line, const char *controller, char *place, 
     if (!has_word(options, length, controller))
         return false;
     const char *text = field(line, 3, &length);
-    if (text >= after || !copy_unescaped(text, length, root, size))
+    if (text >= after || !unescape_mount(text, length, root, size))
         return false;
     text = field(line, 4, &length);
-    return text < after && copy_unescaped(text, length, place, size);
+    return text < after && unescape_mount(text, length, place, size);
 }

@@ -20,7 +20,6 @@
 #include <unistd.h>
 
 #define TEMPLATES "templates" /* the standard name of selection rules (appendix A) */
-#define START_MS  30000
 #define SETTLE_MS 60000
 #define REACH_MS  10000 /* for a filter to select what it has stored */
 

@@ -143,7 +143,6 @@ struct job *jobs_new_job(struct jobs *jobs, const char *name);
 int job_take_process(struct job *job, struct conduct_process *process);
 void job_remove_process(struct conduct_process *process);
 struct job *job_of(const struct conduct_process *process);
-struct job_machine *job_machine_of(const struct conduct_process *process);
 void jobs_free_job(struct jobs *jobs, struct job *job);
 
 /* ---- job_machines.c ---- */

@@ -125,11 +125,6 @@ struct job *job_of(const struct conduct_process *process)
     return process->context;
 }
 
-struct job_machine *job_machine_of(const struct conduct_process *process)
-{
-    return process->host->context;
-}
-
 static void free_job(struct job *job)
 {
     while (job->count > 0)

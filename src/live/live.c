@@ -227,6 +227,17 @@ static uint64_t cpu_since(const struct machine_load *now, const struct machine_l
     return worked > most ? most : worked;
 }
 
+/* Its index at the snapshot before; SIZE_MAX: it was not there. A machine that comes late may stand before the others. */
+static size_t machine_before(const struct live *live, size_t machine)
+{
+    const char *name = live->now->machines[machine].name;
+
+    for (size_t i = 0; live->before != NULL && i < live->before->machine_count; i++)
+        if (strcmp(live->before->machines[i].name, name) == 0)
+            return i;
+    return SIZE_MAX;
+}
+
 /* `time` 0: the recordings go on. */
 static int describe_machines(struct live *live, uint32_t origins, uint64_t time,
                              struct live_snapshot *snapshot)
@@ -241,8 +252,9 @@ static int describe_machines(struct live *live, uint32_t origins, uint64_t time,
         struct live_machine *machine = &snapshot->machines[i];
         const struct machine_load *load = &now->machines[i].load;
         const struct machine_load none = {0};
+        size_t earlier = machine_before(live, i);
         const struct machine_load *was =
-            before != NULL && i < before->machine_count ? &before->machines[i].load : &none;
+            earlier == SIZE_MAX ? &none : &before->machines[earlier].load;
         memcpy(machine->name, now->machines[i].name, sizeof(machine->name));
         machine->last = UINT64_MAX;
         machine->ended = machine->complete = true;
@@ -251,9 +263,11 @@ static int describe_machines(struct live *live, uint32_t origins, uint64_t time,
         machine->cpu = cpu_since(load, was, machine->elapsed * machine->cpus);
     }
     for (uint32_t i = 0; i < origins; i++) {
-        uint32_t index = history_machine(live->history, i);
-        if (index >= snapshot->machine_count || i >= live->waits.origin_count ||
+        if (history_machine(live->history, i) == NO_MACHINE || i >= live->waits.origin_count ||
             !live->waits.origins[i].seen)
+            continue;
+        uint32_t index = statistics_machine(live->statistics, i);
+        if (index >= snapshot->machine_count)
             continue;
         const struct source_state *state = history_state(live->history, i);
         const struct live_origin *origin = &live->waits.origins[i];
@@ -287,6 +301,22 @@ static uint64_t rate_of_recordings(const struct live *live, bool last)
     return is_known ? sum : NOT_KNOWN;
 }
 
+static uint64_t rate_of_hooks(const struct live *live, bool last)
+{
+    const struct live_waits *waits = &live->waits;
+    uint64_t sum = 0;
+    bool is_known = false;
+
+    for (uint32_t i = 0; i < waits->origin_count; i++) {
+        const struct live_origin *origin = &waits->origins[i];
+        if (!origin->has_hook_rate || (origin->ended && !last))
+            continue;
+        sum += origin->hook_rate;
+        is_known = true;
+    }
+    return is_known ? sum : NOT_KNOWN;
+}
+
 /* Without what it took to load the meter, before anything was recorded. */
 static uint64_t running_cost(const struct own_cost *own)
 {
@@ -309,6 +339,9 @@ static void describe_whole(struct live *live, uint64_t time, struct live_snapsho
         snapshot->time = before->time; /* clocks became known, or a recording joined */
     snapshot->real = real - live->taken_at;
     snapshot->wall = (int64_t)time + history_wall_offset(live->history, 0);
+    snapshot->begin = now->begin;
+    snapshot->began =
+        now->begin == 0 ? 0 : (int64_t)now->begin + history_wall_offset(live->history, 0);
     snapshot->length = since(snapshot->time, before == NULL ? 0 : before->time);
     snapshot->events = now->events;
     snapshot->new_events = since(now->events, before == NULL ? 0 : before->events);
@@ -322,6 +355,7 @@ static void describe_whole(struct live *live, uint64_t time, struct live_snapsho
     snapshot->own_new =
         since(running_cost(&snapshot->own), before == NULL ? 0 : running_cost(&before->own));
     snapshot->own_rate = rate_of_recordings(live, snapshot->last);
+    snapshot->hook_rate = rate_of_hooks(live, snapshot->last);
     snapshot->reader = clock_now(CLOCK_PROCESS_CPUTIME_ID);
     snapshot->reader_new = snapshot->reader - (before == NULL ? live->reader : before->reader);
     /* nothing has come, or the time was put right */
@@ -353,8 +387,9 @@ static void compare_cpu(struct live *live, struct live_snapshot *snapshot)
                 live_row_value(&rows->at[i], LIVE_CPU, false);
     for (size_t i = 0; i < snapshot->machine_count; i++) {
         struct live_machine *machine = &snapshot->machines[i];
+        size_t earlier = machine_before(live, i);
         const struct live_machine *was =
-            before != NULL && i < before->machine_count ? &before->machines[i] : NULL;
+            before != NULL && earlier < before->machine_count ? &before->machines[earlier] : NULL;
         machine->hides_cpu = was == NULL || was->hides_cpu;
         machine->shown_in = snapshot->stands ? 0 : snapshot->length;
         if (was != NULL && was->elapsed == 0) {

@@ -171,11 +171,13 @@ struct live_machine {
 };
 
 struct live_snapshot {
-    uint64_t number;             /* 1, 2, 3 ... */
-    uint64_t time;               /* ns since the first record, by the first machine's clock */
-    int64_t wall;                /* ns since 1970 */
-    uint64_t length;             /* ns since the snapshot before, or since the first record */
-    bool last;                   /* all recordings have ended */
+    uint64_t number; /* 1, 2, 3 ... */
+    uint64_t time;   /* ns since the first record, by the first machine's clock */
+    int64_t wall;    /* ns since 1970 */
+    uint64_t begin;  /* ... the first record, by the first origin's clock; 0: not known ... */
+    int64_t began;   /* ... and by its wall clock as it is now */
+    uint64_t length; /* ns since the snapshot before, or since the first record */
+    bool last;       /* all recordings have ended */
     uint64_t events, new_events; /* so far, and in this interval */
     uint64_t records;            /* read in this interval */
     uint64_t not_known_yet;      /* events that wait for others */
@@ -183,6 +185,7 @@ struct live_snapshot {
     struct own_cost own; /* of the recordings */
     uint64_t own_new;    /* ns of CPU time of the recordings that became known in this interval */
     uint64_t own_rate;   /* ns that they use in a second, as they said last; NOT_KNOWN: not yet */
+    uint64_t hook_rate;  /* ns of hooks in the kernel, of those that have said it; likewise */
     uint64_t reader,
         reader_new; /* ns of CPU time of this program, which may be the recording, too */
     uint64_t real;  /* ns that passed here since the snapshot before */

@@ -37,6 +37,8 @@ void live_counters_done(struct live *live)
         free(live->sets[i].at);
         free(live->sets[i].sum);
     }
+    intern_done(&live->counted_keys);
+    free(live->counted);
 }
 
 static uint64_t key_of(const char *name, const char *other)
@@ -98,6 +100,16 @@ static void name_party(const struct communication *all, const struct party *part
 
 /* ---- sums ---- */
 
+static const struct {
+    enum live_table table;
+    enum live_counted to;
+} groups[] = {
+    {LIVE_PROGRAMS, LIVE_COUNTED_PROGRAMS},
+    {LIVE_CONTAINERS, LIVE_COUNTED_CONTAINERS},
+    {LIVE_MACHINES, LIVE_COUNTED_MACHINES},
+};
+
+/* What groups have at this moment. */
 static int add_rows(struct live *live, enum live_table table, enum live_counted to)
 {
     for (size_t i = 0; i < live->all[table].count; i++) {
@@ -110,7 +122,60 @@ static int add_rows(struct live *live, enum live_table table, enum live_counted 
             return -ENOMEM;
         sum->unknown |= row->unknown;
         for (unsigned value = 0; value < LIVE_WAITS; value++)
-            sum->so_far[value] += row->so_far[value];
+            if (live_value_kind(value)->is_moment)
+                sum->so_far[value] += row->so_far[value];
+    }
+    return 0;
+}
+
+/* The counter of the group of a process, to be added to: what it has stays there when the process executes another program. NULL: out
+ * of memory. */
+static struct live_counter *counter_of(struct live *live, enum live_table table,
+                                       enum live_counted to, uint32_t process)
+{
+    struct live_set *set = &live->sets[to];
+    char name[NAME_SIZE], machine[NAME_SIZE] = "";
+
+    live_group_names(live, table, process, name, table == LIVE_MACHINES ? NULL : machine);
+    struct live_counter *sum = sum_of(live, to, name, machine);
+    return sum == NULL ? NULL : &set->at[sum - set->sum];
+}
+
+/* What the row of a process has got since it was counted. Returns 0: nothing; 1; or -ENOMEM. */
+static int take_new(struct live *live, const struct live_row *row, struct live_counted_row *new)
+{
+    int64_t index = intern_add(&live->counted_keys, row->key);
+    int any = 0;
+
+    if (index < 0 || array_reserve(&live->counted, &live->counted_room, (size_t)index + 1,
+                                   sizeof(*live->counted)) < 0)
+        return -ENOMEM;
+    struct live_counted_row *counted = &live->counted[index];
+    for (unsigned value = 0; value < LIVE_WAITS; value++) {
+        uint64_t now = live_value_kind(value)->is_moment ? 0 : row->so_far[value];
+        new->so_far[value] = now > counted->so_far[value] ? now - counted->so_far[value] : 0;
+        counted->so_far[value] += new->so_far[value];
+        any |= new->so_far[value] > 0;
+    }
+    return any;
+}
+
+static int add_processes(struct live *live)
+{
+    const struct live_all *all = &live->all[LIVE_PROCESSES];
+
+    for (uint32_t i = 0; i < all->count; i++) {
+        struct live_counted_row new;
+        int any = take_new(live, &all->at[i], &new);
+        if (any < 0)
+            return any;
+        for (unsigned g = 0; any && g < ARRAY_SIZE(groups); g++) {
+            struct live_counter *counter = counter_of(live, groups[g].table, groups[g].to, i);
+            if (counter == NULL)
+                return -ENOMEM;
+            for (unsigned value = 0; value < LIVE_WAITS; value++)
+                counter->so_far[value] += new.so_far[value];
+        }
     }
     return 0;
 }
@@ -121,18 +186,19 @@ static int add_waits(struct live *live)
     for (uint32_t i = 0; i < live->waits.processes.used; i++) {
         uint32_t row;
         int error;
-        const struct live_process *process = live_waits_at(live, i, &row, &error);
-        char name[NAME_SIZE], machine[NAME_SIZE];
-        if (error < 0)
-            return error;
-        if (process == NULL || row >= live->now->process_count)
+        if (live_waits_at(live, i, &row, &error) == NULL || row >= live->now->process_count) {
+            if (error < 0)
+                return error;
             continue;
-        live_group_names(live, LIVE_PROGRAMS, row, name, machine);
-        struct live_counter *sum = sum_of(live, LIVE_COUNTED_PROGRAMS, name, machine);
-        if (sum == NULL)
+        }
+        struct live_process *process = pool_at(&live->waits.processes, i);
+        struct live_counter *counter = counter_of(live, LIVE_PROGRAMS, LIVE_COUNTED_PROGRAMS, row);
+        if (counter == NULL)
             return -ENOMEM;
-        for (unsigned kind = 0; kind < ELAPSED_KIND_COUNT; kind++)
-            sum->so_far[LIVE_WAITS + kind] += process->told[kind];
+        for (unsigned kind = 0; kind < ELAPSED_KIND_COUNT; kind++) {
+            counter->so_far[LIVE_WAITS + kind] += process->told[kind] - process->counted[kind];
+            process->counted[kind] = process->told[kind];
+        }
     }
     return 0;
 }
@@ -262,10 +328,11 @@ int live_counters_make(struct live *live, bool last)
     for (unsigned i = 0; i < LIVE_COUNTED_SETS; i++)
         if (live->sets[i].sum != NULL)
             memset(live->sets[i].sum, 0, live->sets[i].keys.count * sizeof(*live->sets[i].sum));
-    if (add_rows(live, LIVE_PROGRAMS, LIVE_COUNTED_PROGRAMS) < 0 ||
-        add_rows(live, LIVE_CONTAINERS, LIVE_COUNTED_CONTAINERS) < 0 ||
-        add_rows(live, LIVE_MACHINES, LIVE_COUNTED_MACHINES) < 0 || add_waits(live) < 0 ||
-        add_pairs(live) < 0 || add_calls(live, last) < 0)
+    for (unsigned g = 0; g < ARRAY_SIZE(groups); g++)
+        if (add_rows(live, groups[g].table, groups[g].to) < 0)
+            return -ENOMEM;
+    if (add_processes(live) < 0 || add_waits(live) < 0 || add_pairs(live) < 0 ||
+        add_calls(live, last) < 0)
         return -ENOMEM;
     for (unsigned i = 0; i < LIVE_COUNTED_SETS; i++)
         for (uint32_t k = 0; k < live->sets[i].keys.count; k++)

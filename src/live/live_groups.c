@@ -32,13 +32,20 @@ void live_group_row_name(const struct communication *all,
                                                               : "");
 }
 
+uint64_t live_machine_key(const struct communication *all, uint32_t machine)
+{
+    const char *name = machine < all->machine_count ? all->machines[machine].name : "unknown";
+
+    return hash_bytes(10, name, strlen(name) + 1);
+}
+
 uint64_t live_group_row_key(const struct communication *all,
                             const struct communication_process *process, enum live_table table)
 {
     char name[NAME_SIZE] = "";
 
     name_of(all, process, table, name);
-    return hash_bytes(process->machine + 10, name, strlen(name)) | 1;
+    return hash_bytes(live_machine_key(all, process->machine), name, strlen(name)) | 1;
 }
 
 static struct live_row *row_of(struct live *live, enum live_table table, uint32_t index)

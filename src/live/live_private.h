@@ -57,7 +57,8 @@ struct live_process {
     uint64_t ended_waits[ELAPSED_KIND_COUNT]; /* ns */
     /* ns, as snapshots have said: what a wait was taken for while it went on stays, and only grows */
     uint64_t told[ELAPSED_KIND_COUNT];
-    int64_t correction; /* of this interval */
+    uint64_t counted[ELAPSED_KIND_COUNT]; /* of these, what counters have */
+    int64_t correction;                   /* of this interval */
     uint64_t
         cpu_earlier; /* ns of CPU time of which it became known in this interval, and which was used before */
     bool answers;          /* it has answered a request of an unmonitored client */
@@ -91,6 +92,7 @@ struct live_origin {
     bool has_summaries; /* a recorder that lives writes them all the time */
     bool has_delays;    /* SCHEDULEs come soon after the delay that they report */
     bool has_rate;
+    bool has_hook_rate;
     struct message_gap gap;
     uint64_t latest;    /* its clock, ns */
     uint64_t boundary;  /* its clock: when the interval began */
@@ -100,6 +102,9 @@ struct live_origin {
     uint64_t cost_time; /* its clock: of a COST, 0: there was none ... */
     uint64_t cost_cpu;  /* ... and what it says, ns */
     uint64_t rate;      /* ns of CPU time in a second, from the COST before that one to it */
+    struct hook_cost cost_hook; /* what a COST said of hooks, long enough before the latest ... */
+    uint64_t hook_time;         /* ... its clock ... */
+    uint64_t hook_rate;         /* ... and ns of hooks in a second from the one before to it */
 };
 
 struct live_waits {
@@ -133,10 +138,18 @@ struct live_set {
     size_t room, sum_room;
 };
 
+/* What counters have of a row of the table of processes, which may be another program's, or container's, later. */
+struct live_counted_row {
+    uint64_t so_far[LIVE_WAITS];
+};
+
 struct live {
     struct history *history;
     live_label *label; /* NULL: nothing is counted */
     struct live_set sets[LIVE_COUNTED_SETS];
+    struct intern counted_keys; /* of rows */
+    struct live_counted_row *counted;
+    size_t counted_room;
     struct statistics *statistics;
     struct live_waits waits;
     struct communication *now, *before; /* at the latest two snapshots; NULL */
@@ -216,6 +229,9 @@ int live_counters_make(struct live *live, bool last);
 void live_counters_done(struct live *live);
 
 /* ---- live_groups.c ---- */
+
+/* Of its name: its index changes when a machine that stands before it comes later. */
+uint64_t live_machine_key(const struct communication *all, uint32_t machine);
 
 /* Fills the groups in live->all from its processes. Returns 0 or -ENOMEM. */
 int live_groups_make(struct live *live);

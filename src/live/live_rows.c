@@ -95,11 +95,13 @@ static uint64_t hash_text(uint64_t hash, const char *text)
     return text == NULL ? hash_bytes(hash, "", 1) : hash_bytes(hash, text, strlen(text) + 1);
 }
 
-static uint64_t key_of_process(const struct communication_process *process)
+static uint64_t key_of_process(const struct communication *all,
+                               const struct communication_process *process)
 {
     if (process->stream != 0)
         return hash_bytes(process->origin + 1, &process->stream, sizeof(process->stream)) | 1;
-    uint64_t hash = hash_bytes(process->machine + 1, &process->cgroup, sizeof(process->cgroup));
+    uint64_t hash = live_machine_key(all, process->machine);
+    hash = hash_bytes(hash, &process->cgroup, sizeof(process->cgroup));
     hash = hash_bytes(hash, &process->user, sizeof(process->user));
     hash = hash_bytes(hash, &process->pid_namespace, sizeof(process->pid_namespace));
     hash = hash_text(hash, process->program);
@@ -119,7 +121,7 @@ static uint64_t hash_party(const struct communication *all, const struct party *
 {
     if (party->count == 0)
         return hash_text(hash, party->common);
-    uint64_t key = key_of_process(&all->processes[party->processes[0]]);
+    uint64_t key = key_of_process(all, &all->processes[party->processes[0]]);
     hash = hash_bytes(hash, &key, sizeof(key));
     return hash_bytes(hash, "", 1);
 }
@@ -273,7 +275,8 @@ static struct live_row *row_for(struct live_all *all, uint64_t key, uint32_t ind
 static int make_process(struct live *live, uint32_t index)
 {
     const struct communication_process *process = &live->now->processes[index];
-    struct live_row *row = row_for(&live->all[LIVE_PROCESSES], key_of_process(process), index);
+    struct live_row *row =
+        row_for(&live->all[LIVE_PROCESSES], key_of_process(live->now, process), index);
     enum time_kind kind = kind_of_times(&process->times);
     const struct histogram *of = process->times.of;
     uint32_t source = 0;

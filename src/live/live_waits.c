@@ -15,14 +15,10 @@
 
 uint64_t live_common_time(const struct live *live, uint32_t origin, uint64_t time)
 {
-    int64_t offset;
-    uint64_t error;
-
     /* of an origin without records the clock is not known */
-    if (origin == 0 || live->waits.origin_count == 0 || !live->waits.origins[0].seen)
+    if (live->waits.origin_count == 0 || !live->waits.origins[0].seen)
         return time;
-    history_clock(live->history, origin, time, &offset, &error);
-    return time + (uint64_t)offset;
+    return history_common_time(live->history, origin, time);
 }
 
 /* ---- threads, processes ---- */
@@ -82,6 +78,7 @@ static void add_process(struct live_process *sum, const struct live_process *pro
     for (unsigned kind = 0; kind < ELAPSED_KIND_COUNT; kind++) {
         sum->ended_waits[kind] += process->ended_waits[kind];
         sum->told[kind] += process->told[kind];
+        sum->counted[kind] += process->counted[kind];
         sum->now[kind] += process->now[kind];
         if (process->now[kind] > 0)
             sum->about[kind] = process->about[kind];
@@ -194,7 +191,7 @@ static void note_about(struct live_waits *waits, struct live_thread *thread, enu
 
 static bool is_message(const struct history_edge *edge)
 {
-    return edge->kind <= EDGE_INFERRED;
+    return edge_is_message(edge);
 }
 
 static bool is_send(const struct history_event *event)
@@ -636,6 +633,27 @@ static void use_end(struct live_waits *waits, const struct live_thread *thread,
 
 #define COST_LEAST 500000000u /* ns: the last COST may come right after the one before */
 
+#define ROUNDING 100 /* times what rounding may have added, so that it is 1% of a CPU at most */
+
+/* What COST says is in whole ns for each record: of many records, these are much. So it is compared with what was said long enough ago. */
+static void note_hooks(struct live_origin *origin, uint64_t time, const struct hook_cost *hook)
+{
+    const struct hook_cost *before = &origin->cost_hook;
+    uint64_t since = time - origin->hook_time;
+    uint64_t all = hook->each * hook->records, earlier = before->each * before->records;
+
+    if (hook->each == 0 ||
+        (before->each != 0 && (since < COST_LEAST || since / ROUNDING < hook->records)))
+        return;
+    if (before->each != 0) {
+        origin->has_hook_rate = true;
+        origin->hook_rate =
+            all > earlier ? (uint64_t)((double)(all - earlier) * 1e9 / (double)since) : 0;
+    }
+    origin->cost_hook = *hook;
+    origin->hook_time = time;
+}
+
 /* A recorder that writes little says it seldom: what it says is of all the time since it did so before. */
 static void note_cost(struct live_origin *origin, const struct record *record)
 {
@@ -681,8 +699,10 @@ static int note_time(struct live *live, const struct event *event)
     origin->has_summaries = origin->has_summaries || event->header->id == EVENT_SUMMARY;
     if (event->header->id == EVENT_SCHEDULE && !origin->has_delays)
         origin->has_delays = !reports_delays_late(live, event->origin);
-    if (event->header->id == EVENT_COST)
+    if (event->header->id == EVENT_COST) {
         note_cost(origin, (const struct record *)event->header);
+        note_hooks(origin, event->header->time, history_hook_cost(live->history, event->origin));
+    }
     return 0;
 }
 

@@ -195,7 +195,6 @@ static int add_sensor(struct sensing *sensing, struct collection *collection, co
                                      .values = values,
                                      .sources = sources,
                                      .value_count = collection->count,
-                                     .collection = SENSOR_TRACED,
                                      .changes_only = true,
                                      .notify = collection->wish.prompt};
 

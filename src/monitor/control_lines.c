@@ -34,7 +34,7 @@ struct control_lines {
 static void send_line(struct control_lines *lines, uint64_t client, json_t *id, json_t *line)
 {
     if (line == NULL)
-        line = json_pack("{s:O?, s:s}", "id", id, "error", "this cannot be said");
+        line = json_pack("{s:O?, s:s}", "id", id, "error", "the answer cannot be written as JSON");
     char *text = line == NULL ? NULL : json_dumps(line, JSON_COMPACT);
 
     if (text != NULL)

@@ -13,8 +13,7 @@
 
 #define WORDS_MOST   64 /* of --object, for one object */
 #define OBJECTS_MOST 1024
-#define COMM_SIZE    16          /* of a process' name, with its 0: longer names are cut */
-#define KERNEL_TASK  0x00200000u /* among the flags in /proc/PID/stat: it has no program */
+#define COMM_SIZE    16 /* of a process' name, with its 0: longer names are cut */
 
 struct object {
     char *name;
@@ -293,11 +292,12 @@ static bool read_stat(pid_t pid, struct instance *ret_instance, bool *ret_has_pr
     if (process_read(pid, "stat", stat, sizeof(stat)) == 0)
         return false;
     const char *name = strchr(stat, '('), *end = strrchr(stat, ')');
-    const char *state = process_stat_field(stat, 3), *flags = process_stat_field(stat, 9);
-    const char *started = process_stat_field(stat, 22);
+    const char *state = process_stat_field(stat, 3),
+               *flags = process_stat_field(stat, PROCESS_FLAGS);
+    const char *started = process_stat_field(stat, PROCESS_START);
     if (name == NULL || end == NULL || started == NULL || *state == 'Z' || *state == 'X')
         return false;
-    *ret_has_program = (strtoul(flags, NULL, 10) & KERNEL_TASK) == 0;
+    *ret_has_program = (strtoul(flags, NULL, 10) & PROCESS_OF_KERNEL) == 0;
     size_t size = (size_t)(end - name - 1);
     *ret_instance = (struct instance){.pid = pid, .started = strtoull(started, NULL, 10)};
     memcpy(ret_instance->program, name + 1, size < COMM_SIZE - 1 ? size : COMM_SIZE - 1);

@@ -186,11 +186,6 @@ void resident_free(struct resident *resident)
     free(resident);
 }
 
-struct instances *resident_instances(struct resident *resident)
-{
-    return resident->instances;
-}
-
 static const struct collector *collector_for(const struct resident *resident,
                                              const struct view_entity *entity)
 {

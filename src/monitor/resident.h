@@ -45,8 +45,6 @@ int resident_new(const struct resident_options *options, const struct resident_c
                  struct resident **ret_resident, struct problem *problem);
 void resident_free(struct resident *resident);
 
-struct instances *resident_instances(struct resident *resident);
-
 /* As instances_define. Programs that are paths are sensed from now on, if that is possible, before a process of them begins. */
 int resident_define(struct resident *resident, const char *text, struct problem *problem);
 

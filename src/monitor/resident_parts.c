@@ -12,20 +12,6 @@
 
 /* ---- values ---- */
 
-bool part_keep_value(struct kept *kept, const struct view_value *value)
-{
-    struct kept now = {.kind = value->kind};
-
-    if (value->kind == VIEW_IS_NUMBER)
-        now.number = value->number;
-    else if (value->kind == VIEW_IS_TEXT)
-        snprintf(now.text, sizeof(now.text), "%s", value->text);
-    bool same =
-        now.kind == kept->kind && now.number == kept->number && strcmp(now.text, kept->text) == 0;
-    *kept = now;
-    return !same;
-}
-
 /* Keeps what has come. Returns whether anything is new. */
 static bool keep_values(struct part *part, const struct view_value *values)
 {
@@ -34,7 +20,7 @@ static bool keep_values(struct part *part, const struct view_value *values)
 
     for (size_t i = 0; i < view->reference_count; i++)
         if (view->references[i].entity == part->entity)
-            changed = part_keep_value(&part->last[i], &values[i]) || changed;
+            changed = view_keep(&part->last[i], &values[i]) || changed;
     part->has_last = true;
     return changed;
 }

@@ -15,13 +15,6 @@
 #define LOST_EACH       500000000u  /* ns between two notes of what was lost */
 #define BEGUN_FOR       2000000000u /* ns */
 #define SETTLES         1000000u    /* ns: a record may come so late after its time */
-#define TEXT_SIZE       128         /* of a value that is kept; longer ones are cut */
-
-struct kept {
-    enum view_value_kind kind;
-    double number;
-    char text[TEXT_SIZE];
-};
 
 /* One instance of a row. */
 struct part {
@@ -41,12 +34,12 @@ struct part {
     uint64_t period; /* ns between two reads; 0: none */
     uint64_t sample; /* when to read next */
     struct view_filter filter;
-    uint64_t last_time; /* CLOCK_MONOTONIC: of what was handed over last; 0: nothing */
-    uint64_t last_wall; /* ... as it was handed over */
-    struct kept *last;  /* by reference: handed over last */
+    uint64_t last_time;     /* CLOCK_MONOTONIC: of what was handed over last; 0: nothing */
+    uint64_t last_wall;     /* ... as it was handed over */
+    struct view_kept *last; /* by reference: handed over last */
     bool has_last;
     /* what is read periodically: see resident_readings.c */
-    struct kept *reading; /* by reference; waits for records of earlier times */
+    struct view_kept *reading; /* by reference; waits for records of earlier times */
     uint64_t reading_time;
     bool waits;
     uint64_t
@@ -147,7 +140,6 @@ void part_values_came(void *context, uint64_t time, const struct view_value *val
 void part_take(struct part *part, uint64_t time, const struct view_value *values);
 /* Hands it over. */
 void part_take_unknown(struct part *part, uint64_t time);
-bool part_keep_value(struct kept *kept, const struct view_value *value);
 
 /* The instance has no values any more. */
 void part_forget(struct part *part);

@@ -44,7 +44,7 @@ void reading_wait(struct part *part, uint64_t time, const struct view_value *val
 
     for (size_t i = 0; i < view->reference_count; i++)
         if (view->references[i].entity == part->entity)
-            part_keep_value(&part->reading[i], &values[i]);
+            view_keep(&part->reading[i], &values[i]);
     part->reading_time = time;
     part->waits = true;
     part->share->resident->waiting = true;
@@ -62,11 +62,11 @@ static bool has_changed(const struct part *part)
     const struct view *view = resident_view(part->share);
 
     for (size_t i = 0; i < view->reference_count; i++) {
-        struct kept last = part->last[i];
+        struct view_kept last = part->last[i];
         const struct view_value value = {.kind = part->reading[i].kind,
                                          .number = part->reading[i].number,
                                          .text = part->reading[i].text};
-        if (view->references[i].entity == part->entity && part_keep_value(&last, &value))
+        if (view->references[i].entity == part->entity && view_keep(&last, &value))
             return true;
     }
     return false;

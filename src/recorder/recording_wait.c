@@ -21,16 +21,12 @@
  * RECORDING_INTERVAL before its end: later its mappings cannot be read. */
 #define YOUNG 250000000ULL /* ns */
 
-static uint64_t earlier(uint64_t time, uint64_t other)
-{
-    return time < other ? time : other;
-}
-
 static uint64_t at_most_latest(const struct recording *recording, uint64_t milliseconds)
 {
     uint64_t latest = recording->options->latest;
 
-    return latest == 0 ? milliseconds * MILLISECOND : earlier(latest, milliseconds * MILLISECOND);
+    return latest == 0 ? milliseconds * MILLISECOND
+                       : smaller_of(latest, milliseconds * MILLISECOND);
 }
 
 void recording_wait_note(struct recording *recording, const struct record_header *record)
@@ -52,13 +48,14 @@ static uint64_t due(const struct recording *recording, uint64_t now)
 {
     uint64_t pause =
         at_most_latest(recording, hurries(recording) ? RECORDING_INTERVAL : RECORDING_PAUSE);
-    uint64_t time = earlier(now + pause, recording->measure_due);
+    uint64_t time = smaller_of(now + pause, recording->measure_due);
     const struct meter_interface *meter = recording->meter;
 
-    time = earlier(time, recording_libraries_due(recording));
+    time = smaller_of(time, recording_libraries_due(recording));
     if (meter->look_until != NULL)
-        time = earlier(time, meter->look_until(meter));
-    return earlier(time, earlier(recording->last_care + CARE_INTERVAL,
+        time = smaller_of(time, meter->look_until(meter));
+    return smaller_of(time,
+                      smaller_of(recording->last_care + CARE_INTERVAL,
                                  recording->last_flush + recording_flush_interval(recording)));
 }
 
@@ -88,13 +85,13 @@ int recording_wait(struct recording *recording, struct pollfd *files, size_t cou
     *meter = (struct pollfd){.fd = -1, .events = POLLIN};
     if (recording->active) {
         meter->fd = source_descriptor(&recording->meter->source);
-        until = earlier(until, due(recording, now));
+        until = smaller_of(until, due(recording, now));
     }
     int ready = wait_for(all, count + 1, until);
     bool woken = ready > 0 && meter->revents != 0;
     if (woken && ready == 1) {
         uint64_t soonest = now + at_most_latest(recording, RECORDING_INTERVAL);
-        ready = wait_for(all, count, earlier(until, soonest));
+        ready = wait_for(all, count, smaller_of(until, soonest));
     } else {
         ready -= woken;
     }

@@ -9,6 +9,7 @@
  */
 #include "rules/descriptions_private.h"
 
+#include "base/amounts.h"
 #include "event/event.h"
 #include "rules/rules.h"
 #include "rules/rules_tokens.h"
@@ -334,22 +335,17 @@ static int take_part(struct parser *parser, const struct token *name)
 /* "ms", "10ms" -> ns */
 static bool read_unit(const char *text, uint64_t *ret_unit)
 {
-    static const struct {
-        const char *name;
-        uint64_t ns;
-    } units[] = {{"ns", 1}, {"us", 1000}, {"ms", 1000000}, {"s", 1000000000}};
     char *end = (char *)text;
-    uint64_t count = 1;
+    uint64_t count = 1, unit;
 
     errno = 0;
     if (isdigit((unsigned char)text[0]))
         count = strtoull(text, &end, 10);
-    for (size_t i = 0; i < ARRAY_SIZE(units); i++)
-        if (strcmp(end, units[i].name) == 0 && errno == 0 && count >= 1 && count <= 1000000) {
-            *ret_unit = count * units[i].ns;
-            return true;
-        }
-    return false;
+    const char *rest = parse_time_unit(end, &unit);
+    if (rest == NULL || *rest != '\0' || errno != 0 || count < 1 || count > 1000000)
+        return false;
+    *ret_unit = count * unit;
+    return true;
 }
 
 static int apply_setting(struct parser *parser, const struct token *name, const struct token *value)

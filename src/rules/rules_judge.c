@@ -324,16 +324,6 @@ static int note(struct rules_judge *judge, const struct event *event)
     return identities_add(judge->identities, event);
 }
 
-static void fade(struct rules_judge *judge, const struct event *event)
-{
-    const struct record *record = (const struct record *)event->header;
-
-    if (record->header.id == EVENT_DESTROYPATH && !path_is_absent(event))
-        identities_fade_path(judge->identities, event->origin, record->message.path);
-    if (record->header.id == EVENT_TERMINATION)
-        identities_fade_stream(judge->identities, event->origin, record->header.stream);
-}
-
 int rules_judge(struct rules_judge *judge, const struct event *event,
                 struct rules_verdict *ret_verdict, struct problem *problem)
 {
@@ -357,6 +347,6 @@ int rules_judge(struct rules_judge *judge, const struct event *event,
             continue;
         *ret_verdict = (struct rules_verdict){true, number, rules->absent[number][id]};
     }
-    fade(judge, event);
+    identities_fade(judge->identities, event);
     return 0;
 }

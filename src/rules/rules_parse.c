@@ -9,6 +9,7 @@
  *
  * `#` anywhere else begins a comment, which ends with the line.
  */
+#include "base/amounts.h"
 #include "rules/rules_private.h"
 #include "rules/rules_tokens.h"
 
@@ -61,20 +62,19 @@ static int take_operator(struct parser *parser, enum rule_operator *ret_operator
 
 static bool apply_unit(const char *unit, enum rule_unit kind, uint64_t *number)
 {
-    static const struct {
-        const char *name;
-        enum rule_unit kind;
-        uint64_t factor;
-    } units[] = {
-        {"ns", UNIT_TIME, 1},         {"us", UNIT_TIME, 1000},       {"ms", UNIT_TIME, 1000000},
-        {"s", UNIT_TIME, 1000000000}, {"m", UNIT_TIME, 60000000000}, {"K", UNIT_BYTES, 1 << 10},
-        {"M", UNIT_BYTES, 1 << 20},   {"G", UNIT_BYTES, 1 << 30},
-    };
+    static const char sizes[] = "KMG";
+    const char *size = strchr(sizes, unit[0]), *rest = NULL;
+    uint64_t factor = 1;
 
-    for (size_t i = 0; i < ARRAY_SIZE(units); i++)
-        if (units[i].kind == kind && strcmp(unit, units[i].name) == 0)
-            return !__builtin_mul_overflow(*number, units[i].factor, number);
-    return unit[0] == '\0';
+    if (unit[0] == '\0')
+        return true;
+    if (kind == UNIT_TIME)
+        rest = parse_time_unit(unit, &factor);
+    if (kind == UNIT_BYTES && size != NULL) {
+        factor = 1ull << (10 * (size - sizes + 1));
+        rest = unit + 1;
+    }
+    return rest != NULL && *rest == '\0' && !__builtin_mul_overflow(*number, factor, number);
 }
 
 /* "12", "0x1f", "1f" where the base is 16, "-6" where the field is signed, "10ms". */
@@ -166,7 +166,7 @@ static int take_number(const struct parser *parser, const struct token *token, s
     if (!is_field)
         return refuse(parser, token->begin, "a number%s%s, '*' or the name of another field",
                       said->field.base == 16 ? " in base 16" : "",
-                      said->field.unit == UNIT_TIME    ? " (ns, or with ns, us, ms, s, m)"
+                      said->field.unit == UNIT_TIME    ? " (ns, or with ns, us, ms, s, m, h)"
                       : said->field.unit == UNIT_BYTES ? " (with K, M, G)"
                                                        : "");
     said->has_other = true;

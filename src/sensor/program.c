@@ -433,11 +433,6 @@ pid_t sensor_program_pid(const struct sensor_program *program)
     return program->pid;
 }
 
-int sensor_program_descriptor(const struct sensor_program *program)
-{
-    return program->process;
-}
-
 bool program_is_go(const struct sensor_program *program)
 {
     Elf_Scn *section = NULL;

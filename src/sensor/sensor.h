@@ -81,9 +81,6 @@ void sensor_program_close(struct sensor_program *program);
 /* 0: a file. */
 pid_t sensor_program_pid(const struct sensor_program *program);
 
-/* A pidfd: readable when the process has ended. The program owns it. */
-int sensor_program_descriptor(const struct sensor_program *program);
-
 /* 0: the program is as it was opened. 1: it has loaded or unloaded libraries since (dlopen): sensor_program_refresh.
  * Negative, with a line in `problem`: -ESRCH: it has ended; -ESTALE: the process executes another program (or the same
  * one anew), so all of its expressions are void: close it and open it again. */
@@ -136,11 +133,6 @@ int sensors_open(uint32_t ring_size, struct sensors **ret_sensors, struct proble
 /* Detaches and frees all its sensors. Accepts NULL. All goes away when the caller ends, too, even by kill -9. */
 void sensors_close(struct sensors *sensors);
 
-enum sensor_collection {
-    SENSOR_TRACED,  /* a record each time that the program reaches the place */
-    SENSOR_SAMPLED, /* a record the next time, after sensor_sample */
-};
-
 struct sensor_wish {
     struct sensor_program *program;
     /*
@@ -155,9 +147,8 @@ struct sensor_wish {
     const char *const *values;           /* C expressions */
     const struct sensor_source *sources; /* [value_count], or NULL */
     size_t value_count;                  /* 1 to SENSOR_VALUES_MOST */
-    enum sensor_collection collection;
-    /* Only if a value differs from the last time that the program was there. Always so for a variable itself, if it is
-     * traced: a store of the same value is no change. */
+    /* Only if a value differs from the last time that the program was there. Always so for a variable itself: a store of
+     * the same value is no change. */
     bool changes_only;
     /* The paper's notification: the descriptor becomes readable with each record. false, message: the caller looks now
      * and then. */
@@ -174,13 +165,6 @@ void sensor_remove(struct sensor *sensor); /* accepts NULL */
 
 /* Its number in records: from 0, of those that are free. */
 uint32_t sensor_number(const struct sensor *sensor);
-struct sensor_program *sensor_program_of(const struct sensor *sensor);
-
-/* The type of a value, as C writes it. */
-const char *sensor_value_type(const struct sensor *sensor, size_t value);
-
-/* How many places in the code it has: a line or an inlined function may be compiled several times. */
-size_t sensor_place_count(const struct sensor *sensor);
 
 /* Makes it an extended sensor: it passes on each time that a condition of this instance is true, and the first one after
  * that for which none is, or crossings only: exactly what view_filter_passes would (values beyond 2^52, or sums of such, pass always).
@@ -196,18 +180,13 @@ int sensor_condition(struct sensor *sensor, const struct view_conditions *condit
  * meanwhile, or has another condition. The value may have held for a moment only: without a record, the caller would keep it. */
 void sensor_pass_next(struct sensor *sensor);
 
-/* Switches it on (attaches it; takes some ms) or off. When off is returned, no more records are made, and it costs the
- * program nothing. A sampled sensor need not be switched: sensor_sample does. */
+/* Switches it on (attaches it; takes some ms): a record each time that the program reaches the place; or off: no more
+ * records are made then, and it costs the program nothing. */
 int sensor_switch(struct sensor *sensor, bool on, struct problem *problem);
-bool sensor_is_on(const struct sensor *sensor);
-
-/* SENSOR_SAMPLED: one record, the next time that the program reaches the place (and, if extended, that it passes).
- * Afterwards it costs nothing until the next request. */
-int sensor_sample(struct sensor *sensor, struct problem *problem);
 
 /* Counted in the kernel, since the sensor was added. hits = passed + refused + unchanged + lost. */
 struct sensor_counts {
-    uint64_t hits;      /* the program was at the place while the sensor was on (SAMPLED: asked) */
+    uint64_t hits;      /* the program was at the place while the sensor was on */
     uint64_t passed;    /* records in the ring */
     uint64_t refused;   /* by the condition */
     uint64_t unchanged; /* changes_only */

@@ -105,7 +105,6 @@ static int compile_values(struct sensor *sensor, const struct sensor_wish *wish,
                                         (unsigned)i, place->code, &sensor->values[i], problem);
         if (result < 0)
             return result;
-        sensor->types[i] = type_name(wish->program, sensor->values[i].type);
         if (sensor->values[i].is_text && ++texts > SENSOR_TEXTS_MOST)
             return problem_set(problem, -ENOTSUP, "a sensor has at most %d texts",
                                SENSOR_TEXTS_MOST);
@@ -199,7 +198,6 @@ int sensor_add(struct sensors *sensors, const struct sensor_wish *wish, struct s
     *sensor = (struct sensor){.sensors = sensors,
                               .program = wish->program,
                               .value_count = wish->value_count,
-                              .sampled = wish->collection == SENSOR_SAMPLED,
                               .watches = wish->place == NULL || wish->place[0] == '\0',
                               .watch = -1};
     int result = take_number(sensors, sensor, problem);
@@ -213,8 +211,7 @@ int sensor_add(struct sensors *sensors, const struct sensor_wish *wish, struct s
     sensor->state->inode = wish->program->inode;
     sensor->state->device = wish->program->device;
     sensor->state->code = wish->program->code;
-    sensor->state->sampled = sensor->sampled;
-    sensor->state->changes_only = wish->changes_only || (sensor->watches && !sensor->sampled);
+    sensor->state->changes_only = wish->changes_only || sensor->watches;
     sensor->state->notify = wish->notify;
     if (!wish->notify)
         sensors->bpf->bss->has_messages = 1;
@@ -250,21 +247,6 @@ void sensor_remove(struct sensor *sensor)
 uint32_t sensor_number(const struct sensor *sensor)
 {
     return sensor->number;
-}
-
-struct sensor_program *sensor_program_of(const struct sensor *sensor)
-{
-    return sensor->program;
-}
-
-const char *sensor_value_type(const struct sensor *sensor, size_t value)
-{
-    return sensor->types[value];
-}
-
-size_t sensor_place_count(const struct sensor *sensor)
-{
-    return sensor->place_count;
 }
 
 void sensor_counts_read(const struct sensor *sensor, struct sensor_counts *ret_counts)

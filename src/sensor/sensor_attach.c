@@ -230,7 +230,6 @@ void sensor_detach(struct sensor *sensor)
     if (!sensor->state->on)
         return;
     __atomic_store_n(&sensor->state->on, 0, __ATOMIC_RELEASE);
-    sensor->state->armed = 0;
     for (size_t i = 0; i < sensor->place_count; i++) {
         bpf_link__destroy(sensor->places[i].link);
         sensor->places[i].link = NULL;
@@ -251,17 +250,4 @@ int sensor_switch(struct sensor *sensor, bool on, struct problem *problem)
     if (!on)
         sensor_detach(sensor);
     return 0;
-}
-
-bool sensor_is_on(const struct sensor *sensor)
-{
-    return sensor->state->on != 0;
-}
-
-int sensor_sample(struct sensor *sensor, struct problem *problem)
-{
-    if (!sensor->sampled)
-        return problem_set(problem, -EINVAL, "sensor %u is traced, not sampled", sensor->number);
-    __atomic_store_n(&sensor->state->armed, 1, __ATOMIC_RELEASE);
-    return sensor->state->on ? 0 : sensor_attach(sensor, problem);
 }

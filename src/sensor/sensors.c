@@ -307,8 +307,6 @@ static bool make_record(struct sensors *sensors, struct sensor_record *ret_recor
                                     ? text_of(sensors, &sensor->values[i], known, &next)
                                     : value_of_bits(&sensor->values[i], event->values[i], known);
     }
-    if (sensor->sampled && !sensor->state->armed) /* and not asked again */
-        sensor_detach(sensor);
     return true;
 }
 

@@ -28,8 +28,6 @@ struct sensor {
     size_t place_count;
     size_t value_count;
     struct compiled values[SENSOR_VALUES_MOST];
-    const char *types[SENSOR_VALUES_MOST];
-    bool sampled;
     /* a variable itself */
     bool watches;
     uint64_t address;
@@ -68,7 +66,7 @@ struct sensors {
 int sensor_attach(struct sensor *sensor, struct problem *problem);
 void sensor_detach(struct sensor *sensor);
 
-/* sensor_kernel.c: puts a place's code in the kernel's table, at once. */
+/* sensors.c: puts a place's code in the kernel's table, at once. */
 int sensor_put_code(struct sensor *sensor, struct sensor_place *place, struct problem *problem);
 
 /* Waits until kernel programs that run now have ended. */

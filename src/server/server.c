@@ -43,7 +43,8 @@ static int check_folder(const char *folder, struct problem *problem)
     struct stat status;
 
     if (lstat(folder, &status) != 0)
-        return problem_set(problem, -errno, "%s: %s", folder, strerror(errno));
+        return problem_set(problem, -errno, "cannot open the session's folder %s: %s", folder,
+                           strerror(errno));
     if (!S_ISDIR(status.st_mode))
         return problem_set(problem, -ENOTDIR, "%s: not a folder", folder);
     if (status.st_uid != geteuid() || (status.st_mode & 077) != 0)
@@ -63,7 +64,8 @@ static int lock_folder(const char *folder, struct problem *problem)
         int error = -errno;
         if (descriptor >= 0)
             close(descriptor);
-        return problem_set(problem, error, "%s: %s", folder, strerror(-error));
+        return problem_set(problem, error, "cannot lock the session's folder %s: %s", folder,
+                           strerror(-error));
     }
     return descriptor;
 }
@@ -76,7 +78,8 @@ static int attach_lock(struct fabric_server *server, struct problem *problem)
     snprintf(path, sizeof(path), "%s/attached", server->folder);
     server->attached = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (server->attached < 0 || fcntl(server->attached, F_OFD_SETLK, &lock) != 0)
-        return problem_set(problem, -errno, "%s: %s", path, strerror(errno));
+        return problem_set(problem, -errno, "cannot attach to the session: cannot lock %s: %s",
+                           path, strerror(errno));
     return 0;
 }
 
@@ -364,7 +367,8 @@ static int open_session(const char *folder, bool make, const struct fabric_serve
     server->attached = -1;
     int error = check_folder(folder, problem);
     if (error == 0 && realpath(folder, server->folder) == NULL)
-        error = problem_set(problem, -errno, "%s: %s", folder, strerror(errno));
+        error = problem_set(problem, -errno, "cannot open the session's folder %s: %s", folder,
+                            strerror(errno));
     if (error == 0) {
         lock = lock_folder(server->folder, problem);
         error = lock < 0 ? lock : session_load(server->folder, &server->session, problem);

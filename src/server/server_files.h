@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* server_files.h: the files of a session's folder. Private to fabric/. */
+/* server_files.h: the files of a session's folder. Private to server/. */
 #ifndef DPM_SERVER_FILES_H
 #define DPM_SERVER_FILES_H
 

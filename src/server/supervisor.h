@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* supervisor.h: the process that keeps a session's server running. Private to fabric/. */
+/* supervisor.h: the process that keeps a session's server running. Private to server/. */
 #ifndef DPM_SUPERVISOR_H
 #define DPM_SUPERVISOR_H
 

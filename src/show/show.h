@@ -261,6 +261,7 @@ struct report {
     struct recorded recorded;
     const struct history_graph *graph; /* drawn in HTML */
     const char *traces; /* trace names, quoted for a shell, for suggested commands; NULL: none */
+    const char *times;  /* options that select the same time of them: " --from 10s"; NULL: all */
     bool all;           /* also findings that explain nothing (JSON always has them) */
 };
 

@@ -36,12 +36,10 @@ static bool is_our_program(pid_t pid)
            (stat(path, &other) == 0 && other.st_dev == own.st_dev && other.st_ino == own.st_ino);
 }
 
-#define OF_KERNEL 0x00200000u /* PF_KTHREAD of the kernel's sched.h */
-
 /* In a PID namespace of its own, process 2 is a process like others. */
 static bool is_of_kernel(pid_t pid)
 {
-    return (process_stat_number(pid, PROCESS_FLAGS) & OF_KERNEL) != 0;
+    return (process_stat_number(pid, PROCESS_FLAGS) & PROCESS_OF_KERNEL) != 0;
 }
 
 bool steer_is_spared(pid_t pid)

@@ -102,7 +102,7 @@ static bool lock_within(int file, unsigned milliseconds)
 }
 
 /* One loop begins, or looks, at a time. */
-static int lock_folder(int folder, struct problem *problem)
+static int lock_folder(int folder, const char *path, struct problem *problem)
 {
     int lock = openat(folder, "lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 
@@ -111,7 +111,8 @@ static int lock_folder(int folder, struct problem *problem)
     int error = -errno;
     if (lock >= 0)
         close(lock);
-    return problem_set(problem, error, "cannot lock the folder of journals: %s", strerror(-error));
+    return problem_set(problem, error, "cannot lock the folder of journals, %.300s: %s", path,
+                       strerror(-error));
 }
 
 /* ---- loops that there are, or were ---- */
@@ -502,7 +503,7 @@ static int look(const struct steer_policy *policy, const struct steer_members *m
 {
     char path[PATH_MAX];
     int folder = open_folder(path, problem);
-    int lock = folder < 0 ? folder : lock_folder(folder, problem);
+    int lock = folder < 0 ? folder : lock_folder(folder, path, problem);
     struct looking looking = {
         .folder = folder, .path = path, .policy = policy, .members = members, .problem = problem};
     int result = lock < 0 ? lock : look_at_all(&looking);

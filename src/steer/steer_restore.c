@@ -325,13 +325,15 @@ static int restore(const struct steer_journal *journal, const struct entry *entr
         return result >= 0 ? result
                : result == -ENOENT || result == -ENODEV
                    ? HAS_GONE
-                   : problem_set(problem, result, "%.300s: %s", entry->file, strerror(-result));
+                   : problem_set(problem, result, "%.300s cannot be restored: %s", entry->file,
+                                 strerror(-result));
     default:
         result = restore_thread(journal, entry);
         if (result >= 0)
             return result;
         process_shown(entry->pid, shown);
-        return problem_set(problem, result, "%s: %s", shown, strerror(-result));
+        return problem_set(problem, result, "%s: its CPUs or nice value cannot be restored: %s",
+                           shown, strerror(-result));
     }
 }
 

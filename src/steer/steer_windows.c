@@ -6,9 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define EVENTS                                                                                     \
-    100 /* requests or messages that a window has at least: the loop is never faster than these */
-
 static void add_figures(struct steer_figures *sum, const struct steer_figures *more)
 {
     double *to = (double *)sum;

@@ -66,6 +66,21 @@ static void hold_back_control(struct origin *origin)
 
 /* ---- files that grow ---- */
 
+/* Whether the last of the packets of control that are there is that of END. */
+static bool has_end(const struct stream_file *control)
+{
+    struct trace_packet_context context;
+    uint64_t next = control->next, last = next;
+    const char *wrong;
+
+    while (packet_look(control->file, control->size, next, &control->header, 0, &context, &wrong) >
+           0) {
+        last = next;
+        next += context.packet_size / 8;
+    }
+    return next > last && ends_at(control, last, next - last);
+}
+
 /* `all`: no more will come into these files. */
 static int look_again(struct origin *origin, bool all, struct problem *problem)
 {
@@ -73,6 +88,9 @@ static int look_again(struct origin *origin, bool all, struct problem *problem)
 
     for (enum ring_id ring = RING_COUNT; result == 0 && ring-- > 0;)
         result = stream_file_look_again(&origin->files[ring], problem);
+    /* data that were written after they were looked at, and then END */
+    if (result == 0 && has_end(&origin->files[RING_CONTROL]))
+        result = stream_file_look_again(&origin->files[RING_DATA], problem);
     if (result == 0 && origin->is_copy && !all)
         hold_back_control(origin);
     return result;

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* The number in the name of a control file; -1: it is not one. */
@@ -79,6 +80,23 @@ int trace_numbers_find(int directory, const char *path, struct trace_numbers *re
     leave_out_incomplete(directory, &numbers);
     *ret_numbers = numbers;
     return 0;
+}
+
+bool trace_has_records(const char *path)
+{
+    DIR *list = opendir(path);
+    const struct dirent *entry;
+    struct stat status;
+    bool found = false;
+
+    if (list == NULL)
+        return false;
+    while (!found && (entry = readdir(list)) != NULL)
+        found = number_of(entry->d_name) >= 0 &&
+                fstatat(dirfd(list), entry->d_name, &status, 0) == 0 && status.st_size > 0;
+    found = found && faccessat(dirfd(list), "metadata", F_OK, 0) == 0;
+    closedir(list);
+    return found;
 }
 
 uint32_t trace_numbers_after(const struct trace_numbers *numbers, uint32_t number)

@@ -159,6 +159,10 @@ int trace_open(const char *const *paths, size_t count, struct source **ret_sourc
                struct problem *problem);
 void trace_close(struct source *source);
 
+/* Whether a folder has the metadata of a trace and a control file, of whatever number, with at least one packet: not
+ * before, it can be opened. */
+bool trace_has_records(const char *path);
+
 /* Starts again from the first record. The source ends at the same record as before, even if the trace is still being
  * recorded. Errors: as trace_open. */
 int trace_rewind(struct source *source, struct problem *problem);

@@ -38,11 +38,6 @@ void trace_name(const char *path, char ret_name[TRACE_NAME_SIZE])
     memcpy(ret_name, end, strlen(end) + 1);
 }
 
-static uint64_t later(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
-
 /* ---- packets ---- */
 
 int trace_packet_write(int file, const void *packet, size_t size, uint64_t offset)
@@ -427,7 +422,7 @@ int trace_writer_flush(struct trace_writer *writer, struct problem *problem)
 
 uint64_t trace_writer_last_time(const struct trace_writer *writer, enum ring_id ring)
 {
-    return later(writer->streams[ring].last_time, writer->least_time);
+    return larger_of(writer->streams[ring].last_time, writer->least_time);
 }
 
 enum end_reason trace_writer_stopped(const struct trace_writer *writer)
@@ -632,12 +627,13 @@ static int write_end(struct trace_writer *writer, enum end_reason reason, struct
 
     control->room = TRACE_PAGE_SIZE;
     if (last->header.id != 0) {
-        last->header.time = later(last->header.time, trace_writer_last_time(writer, RING_CONTROL));
+        last->header.time =
+            larger_of(last->header.time, trace_writer_last_time(writer, RING_CONTROL));
         put_record(writer, RING_CONTROL, &last->header, sizeof(*last));
     }
     struct end_record end = {
-        .header = {.time = later(trace_writer_last_time(writer, RING_CONTROL),
-                                 writer->streams[RING_DATA].last_time),
+        .header = {.time = larger_of(trace_writer_last_time(writer, RING_CONTROL),
+                                     writer->streams[RING_DATA].last_time),
                    .id = EVENT_END,
                    .flags = RECORD_NO_STREAM},
         .records = writer->written + control->records + 1 - writer->repeated,

@@ -253,3 +253,17 @@ int view_expression_text(const struct view *view, const struct view_expression *
         text[written.used < size ? written.used : size - 1] = '\0';
     return (int)written.used;
 }
+
+bool view_keep(struct view_kept *kept, const struct view_value *value)
+{
+    struct view_kept now = {.kind = value->kind};
+
+    if (value->kind == VIEW_IS_NUMBER)
+        now.number = value->number;
+    else if (value->kind == VIEW_IS_TEXT)
+        snprintf(now.text, sizeof(now.text), "%s", value->text);
+    bool same =
+        now.kind == kept->kind && now.number == kept->number && strcmp(now.text, kept->text) == 0;
+    *kept = now;
+    return !same;
+}

@@ -484,6 +484,7 @@ void view_file_free(struct view_file *file)
     if (file == NULL)
         return;
     arena_done(&file->memory);
+    free(file->text);
     free(file);
 }
 
@@ -510,13 +511,18 @@ int view_read(const char *name, struct view_file **ret_file, struct problem *pro
     int descriptor = open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     if (descriptor < 0)
         return problem_set(problem, -errno, "%s: %s", name, strerror(errno));
-    char *text = malloc(VIEW_FILE_MOST + 1);
+    char *text = malloc(VIEW_FILE_MOST + 2);
     int result = text == NULL ? -ENOMEM : read_text(descriptor, text, &size);
     close(descriptor);
     if (result < 0)
         problem_set(problem, result, "%s: %s", name, strerror(-result));
     else
         result = view_parse(name, text, size, ret_file, problem);
-    free(text);
-    return result;
+    if (result < 0) {
+        free(text);
+        return result;
+    }
+    text[size] = '\0';
+    (*ret_file)->text = text;
+    return 0;
 }

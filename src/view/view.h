@@ -138,6 +138,7 @@ struct view_file {
     struct view *views;
     size_t view_count;
     struct arena memory; /* of all these */
+    char *text;          /* as view_read has read it; NULL: from view_parse */
 };
 
 /* Limits: a text that exceeds one is refused. */
@@ -203,6 +204,17 @@ struct view_value {
     double number;
     const char *text; /* its owner says how long it lives */
 };
+
+#define VIEW_TEXT_KEPT 128 /* bytes of a text that is kept; longer ones are cut */
+
+struct view_kept {
+    enum view_value_kind kind;
+    double number;
+    char text[VIEW_TEXT_KEPT];
+};
+
+/* Keeps a value in place of another. Returns whether it differs. */
+bool view_keep(struct view_kept *kept, const struct view_value *value);
 
 enum view_truth {
     VIEW_FALSE,

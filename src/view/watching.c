@@ -7,14 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TEXT_SIZE 128 /* of a value that is kept; longer ones are cut */
-
-struct kept_value {
-    enum view_value_kind kind;
-    double number;
-    char text[TEXT_SIZE];
-};
-
 struct row {
     uint32_t view;
     int64_t instance; /* that [*] stands for; 0: none */
@@ -22,7 +14,7 @@ struct row {
     bool active;
     uint64_t evaluated; /* in which evaluation it was seen last */
     char *name;
-    struct kept_value *values; /* [target_count] */
+    struct view_kept *values; /* [target_count] */
 };
 
 struct view_watch {
@@ -42,7 +34,7 @@ struct looking {
     const struct view *view;
     int64_t each; /* instance that [*] stands for */
     int64_t instances[VIEW_ENTITIES_MOST];
-    char texts[VIEW_REFERENCES_MOST][TEXT_SIZE]; /* the model keeps only the latest */
+    char texts[VIEW_REFERENCES_MOST][VIEW_TEXT_KEPT]; /* the model keeps only the latest */
 };
 
 /* Whether DPM's own objects have the attributes that a view names. */
@@ -138,7 +130,7 @@ static struct view_value look(void *context, uint32_t reference)
     if (instance > 0)
         view_model_get(looking->watch->model, instance, wanted->attribute, &value, NULL, NULL);
     if (value.kind == VIEW_IS_TEXT) {
-        snprintf(looking->texts[reference], TEXT_SIZE, "%s", value.text);
+        snprintf(looking->texts[reference], VIEW_TEXT_KEPT, "%s", value.text);
         value.text = looking->texts[reference];
     }
     return value;
@@ -154,11 +146,11 @@ static struct row *row_of(struct view_watch *watch, uint32_t view, int64_t insta
 
     if (array_reserve(&watch->rows, &watch->capacity, (size_t)count + 1, sizeof(*watch->rows)) < 0)
         return NULL;
-    struct row made = {
-        .view = view,
-        .instance = instance,
-        .name = strdup(name),
-        .values = calloc(watch->file->views[view].target_count, sizeof(struct kept_value))};
+    struct row made = {.view = view,
+                       .instance = instance,
+                       .name = strdup(name),
+                       .values =
+                           calloc(watch->file->views[view].target_count, sizeof(struct view_kept))};
     int64_t index = made.name == NULL || made.values == NULL
                         ? -ENOMEM
                         : intern_add(&watch->keys, hash_bytes(0, key, sizeof(key)));
@@ -171,19 +163,7 @@ static struct row *row_of(struct view_watch *watch, uint32_t view, int64_t insta
     return index < 0 ? NULL : &watch->rows[index];
 }
 
-static bool keep(struct kept_value *kept, const struct view_value *value)
-{
-    struct kept_value now = {.kind = value->kind, .number = value->number};
-
-    if (value->kind == VIEW_IS_TEXT)
-        snprintf(now.text, sizeof(now.text), "%s", value->text);
-    bool same =
-        now.kind == kept->kind && now.number == kept->number && strcmp(now.text, kept->text) == 0;
-    *kept = now;
-    return !same;
-}
-
-static struct view_value value_of(const struct kept_value *kept)
+static struct view_value value_of(const struct view_kept *kept)
 {
     return (struct view_value){.kind = kept->kind, .number = kept->number, .text = kept->text};
 }
@@ -249,7 +229,7 @@ static int evaluate_row(struct view_watch *watch, uint32_t index, int64_t instan
     row->active = true;
     for (size_t i = 0; i < view->target_count; i++) {
         const struct view_value value = view_evaluate(view->targets[i].expression, look, &looking);
-        changed = keep(&row->values[i], &value) || changed;
+        changed = view_keep(&row->values[i], &value) || changed;
     }
     if (before && !changed)
         return 0;

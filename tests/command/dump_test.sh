@@ -125,7 +125,9 @@ check_equal "the time has the offset of the local time zone" \
 object MACHINE '.event == "MACHINE"' '{"time": "2023-11-14T22:13:21.000000000+00:00",
     "time_ns": 1000000000, "event": "MACHINE", "machine": "alpha", "stream": 0, "load": 0,
     "name": "alpha", "machine_id": "a0000000000000000000000000000000",
-    "boot_id": "b0000000000000000000000000000000", "meter_flags": 135828406270, "kinds_left_out": 0, "cpus": 0, "meter": 0,
+    "boot_id": "b0000000000000000000000000000000", "meter_flags": 135828406270,
+    "metered": ["SEND", "SENDCALL", "RECEIVECALL", "RECEIVE", "MESSAGEQUEUED", "BLOCK", "CREATEPATH", "CONNECT", "ACCEPT", "DESTROYPATH", "CREATEPROCESS", "EXEC",
+        "STARTPROCESS", "STOPPROCESS", "TERMINATION", "WAKEUP", "SCHEDULE", "SIGNAL", "CONNECTFAILED", "READ", "WRITE", "SUMMARY"], "kinds_left_out": 0, "cpus": 0, "meter": 0,
     "system": "Linux 6.6 x86_64", "addresses": "10.0.0.1 10.0.0.7 2001:db8::1"}'
 object STREAM '.event == "STREAM" and .tid == 101' '{"time": "2023-11-14T22:13:21.002000000+00:00",
     "time_ns": 1002000000, "event": "STREAM", "machine": "alpha", "stream": 2, "load": 0,

@@ -69,6 +69,12 @@ check "a trace that keeps only the newest: its files change while it is read" \
 check "... reports come" wait_for 30 reports 3 tables.out
 ends "a trace that keeps only the newest"
 check "... and the last report has messages" sh -c "tail -n 60 tables.out | grep -q cat"
+mkdir folder
+cp -r newest.trace folder/db1
+check "a folder of such a trace" test ! -e folder/db1/control
+COLUMNS=160 timeout 20 "$dpm" top folder > top.out 2> top.err
+check_equal "... is shown" 0 $?
+check "... with its processes" grep -q '^cat' top.out
 
 # refused TEXT OPTION...: wrong usage.
 refused() {

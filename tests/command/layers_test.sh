@@ -99,7 +99,7 @@ plant src/trace/index/index.h '' '#include "trace/trace.h"'
 finds "a folder in a folder that includes the one around it" \
     'src/trace/index/index.h:2: trace/index may not include trace (docs/layers)'
 
-plant docs/layers 'trace/index: base' 'show: trace trace/index'
+plant docs/layers 'trace/index:' 'show: trace/index'
 plant src/trace/index/index.h ''
 plant src/trace/index/page.h ''
 plant src/show/show.c '#include "trace/index/index.h"' '#include "trace/index/page.h"'
@@ -114,7 +114,7 @@ plant src/other/other.c ''
 finds "a folder that is not listed" \
     'src/other/other.c:1: folder other has no line in docs/layers'
 
-plant src/wire/wire.c ''
+plant src/wire/wire.c '#include "base/base.h"'
 finds "a folder to come that has come" \
     'docs/layers:5: wire has sources: take its parentheses away'
 
@@ -131,6 +131,11 @@ finds "a public header that is not there" 'docs/layers:9: there is no src/trace/
 plant docs/layers 'trace base'
 finds "a line without its colon" \
     "docs/layers:9: a line is \`FOLDER: FOLDERS...\` or \`FOLDER/FILE.h: public\`"
+
+plant docs/layers 'show: base trace'
+plant src/show/show.c '#include "base/base.h"'
+finds "a folder that is listed and not included" \
+    'docs/layers:9: show lists trace, of which it includes nothing'
 
 plant docs/layers 'base:'
 finds "a folder listed twice" 'docs/layers:9: base is listed twice'

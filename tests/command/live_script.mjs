@@ -1,15 +1,44 @@
 // SPDX-License-Identifier: MIT
 // live_script.mjs SCRIPTS: functions of the page of dpm live that need no page: snapshots become moments, what they lack is not made up,
-// groups, names, where boxes stand, words about views. Prints "ok NAME" for each case in which nothing is wrong.
+// groups, names, where boxes stand, words about views. And some of the page of dpm report. Prints "ok NAME" for each case in which nothing is wrong.
 import assert from "node:assert/strict";
 import fs from "node:fs";
 
 const scripts = process.argv[2];
 const files = ["page/drawing.js", "live/live_moments.js", "live/live_spots.js", "live/live_curves.js", "live/live_strips.js", "live/live_page.js"];
 const text = files.map((file) => fs.readFileSync(`${scripts}/${file}`, "utf8")).join("\n").replace(/^new App\(\);$/m, "");
-const page = new Function("document", `${text}; return {Moments, Places, Spots, Curves, Strips, App, shortName, countedText, metrics, metricText, metricOf, arcFields, nodeFields, correctText, withinText, spotsMost};`)(
+const page = new Function("document", `${text}; return {Moments, Places, Spots, Curves, Strips, App, shortName, countedText, metrics, metricText, metricOf, arcFields, nodeFields, correctText, withinText, spotsMost, machineWords};`)(
     {getElementById: () => ({namespaceURI: ""})});
 const {App, Curves, Moments, Places, Spots, arcFields, nodeFields} = page;
+
+/* An element, as far as drawings need one. */
+class Node {
+    constructor(name) {
+        Object.assign(this, {name, children: [], attributes: {}, dataset: {}, style: {}});
+    }
+
+    setAttribute(name, value) {
+        this.attributes[name] = value;
+    }
+
+    append(...children) {
+        this.children.push(...children);
+    }
+
+    addEventListener() {}
+
+    get text() {
+        return this.children.map((child) => typeof child === "string" ? child : child.text).join("");
+    }
+
+    all(name) {
+        return [...(this.attributes.class === name ? [this] : []), ...this.children.filter((child) => child instanceof Node).flatMap((child) => child.all(name))];
+    }
+}
+
+const reportText = ["drawing", "chart", "history", "map"].map((file) => fs.readFileSync(`${scripts}/page/${file}.js`, "utf8")).join("\n");
+const report = new Function("document", `${reportText}; return {Chart, HistoryView, nodeText};`)(
+    {getElementById: () => ({namespaceURI: ""}), createElement: (name) => new Node(name), createElementNS: (_, name) => new Node(name)});
 
 /* ---- snapshots, as dpm live sends them ---- */
 
@@ -280,6 +309,50 @@ const cases = {
         assert.equal(says(list[2], 0), ": CPUs 50%");
         assert.equal(says(list[3], 0), "");
         assert.equal(says(list[3], 1), "");
+    },
+
+    "a recording that broke off is gone, also at the end"() {
+        const says = (more, isLast) => page.machineWords({name: "web2", ended: true, complete: true, silent_ns: 30e9, ...more}, isLast);
+        assert.deepEqual([says({complete: false}, false), says({complete: false}, true)], [", gone", ", gone"]);
+        assert.deepEqual([says({}, false), says({}, true)], [", ended", ""]);
+        assert.deepEqual([says({ended: false, complete: false}, false), says({ended: false, silent_ns: 1e9}, false)], [", silent for 30.0 s", ""]);
+    },
+
+    "how recordings have ended is known although the last interval is short"() {
+        const moments = new Moments();
+        const machine = (more) => ({machine_states: [{name: "vm", ended: false, complete: false, silent_ns: 0, cpu_share: 0.5, ...more}], decisions: []});
+        moments.add(1, snapshot(1, machine({})));
+        moments.add(2, snapshot(2, {...machine({ended: true, cpu_share: null}), length_ns: 2e6}, {time: {number: 2, elapsed_ns: 1.002e9, wall_ns: 2e9, last: true}}));
+        assert.deepEqual(moments.list.map(({whole}) => whole.machines), [[{name: "vm", ended: true, complete: false, silent_ns: 0, cpu_share: 0.5}]]);
+    },
+
+    "CPU time that is not known is not 0"() {
+        const moments = new Moments();
+        const rows = [processRow("1", "a[1]", {cpu_ns: null}), processRow("2", "b[2]", {cpu_ns: 0}), processRow("3", "c[3]", {cpu_ns: 9, cpu_earlier_ns: 5})];
+        const [, moment] = moments.add(1, snapshot(1, {processes: rows}));
+        assert.deepEqual(rows.map(({name}) => at(nodeFields, named(moments, moments.nodes(moment, 0), name), "cpu")), [NaN, 0, 4]);
+    },
+
+    "the command for a part of the chart counts from the first record"() {
+        const view = {page: {traces: "trace", history: {first_ns: 30e9, events: []}}};
+        assert.equal(report.HistoryView.prototype.command.call(view, 1e9, 2e9).text, "dpm graph -o part.svg --from 31000.000ms --to 32000.000ms trace");
+        assert.equal(report.HistoryView.prototype.command.call(view, null, 0), "");
+    },
+
+    "what was lost on a machine without a lane of its own is shown with the others"() {
+        const lane = {id: "lane-others", name: "others ×2", machine: 0, processes: 2, most: 1, bins: {}, ns: {}, account: null, account_ns: {}};
+        const losses = [0, 1].map((machine) => ({machine, begin: 1, end: 2, records: 100000 + machine, at_most: false}));
+        const chart = {rows: new Node("div"), page: {machines: ["web1", "web14"].map((name) => ({name, clock_error_ns: 2e6})), lost: 200001, losses, kinds: [], lanes: [lane],
+            time: {ns: 1e9, bins: 4, account_of: "run", account_ns: 0}}};
+        report.Chart.prototype.addOthers.call(chart, lane, 1, [0]);
+        assert.deepEqual(chart.rows.all("gap").map((gap) => gap.attributes.title), ["100,001 records lost here"]);
+        assert.deepEqual(chart.rows.all("machine").map((head) => head.text), ["web14 its clock is known to ±2.00 ms; 100,001 records lost (hatched)"]);
+    },
+
+    "groups that are only counted are of no machine"() {
+        const machines = [{name: "web1"}, {name: "web2"}];
+        assert.equal(report.nodeText({machines}, {name: "12 others", machine: 0, outside: true, processes: 0}), "12 others");
+        assert.equal(report.nodeText({machines}, {name: "nginx", machine: 1, outside: false, processes: 2}), "nginx ×2@web2");
     },
 };
 

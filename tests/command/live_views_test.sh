@@ -261,6 +261,10 @@ curl -sf -c cookies -o page.html "$page"
 check_equal "... and then answers" 200 "$(status -b cookies "$site/why?from=0&to=10000000000")"
 COLUMNS=100 "$dpm" why --from 0s --to 10s alpha > why.out 2>&1
 check_equal "... as dpm why does" "$(cat why.out)" "$(cat answer)"
+# The page counts from the first event, which is 1 ms after MACHINE, --from from MACHINE on.
+check_equal "a part of the time is asked for" 200 "$(status -b cookies "$site/why?from=20000000&to=60000000")"
+COLUMNS=100 "$dpm" why --from 21ms --to 61ms alpha > why.out 2>&1
+check_equal "... by the page's clock" "$(cat why.out)" "$(cat answer)"
 for wrong in '' '?from=5&to=5' '?from=0&to=60000000001' '?from=-1&to=9' '?from=0&to=1x' '?from=0&to=9&pid=;id' '?from=0&to=9&pid=99999999999'; do
     check_equal "what is no question: '$wrong'" 400 "$(status -b cookies "$site/why$wrong")"
 done

@@ -65,7 +65,7 @@ for command in causality parallelism path report; do
         "$("$dpm" $command alpha 2> err | tail -n 1 | sed 's| ([0-9,]*/s)||')"
 done
 for command in causality parallelism path; do
-    check_equal "... and its JSON" '{"bpf_ns":72000,"bpf_ns_per_record":900,"cpu_ns":15000000,"load_cpu_ns":null,"records":80,"records_per_wakeup":10}' \
+    check_equal "... and its JSON" '{"bpf_ns":66600,"bpf_ns_per_record":900,"cpu_ns":15000000,"load_cpu_ns":null,"records":80,"records_per_wakeup":10}' \
         "$("$dpm" $command --json alpha 2> err | jq -Sc '.trace.own_cost | .records_per_wakeup |= floor | .bpf_ns_per_record += 0')"
 done
 check_equal "... but nothing of a trace that does not say it" 'null 0' \
@@ -165,7 +165,7 @@ check "--all changes nothing of it" cmp alpha.json out
 same "what rows have besides" '[
     [{"bytes": 1311, "messages": 14}, {"bytes": 340, "messages": 2}, 9, 1,
      {"cpu_ns": 15000000, "load_cpu_ns": null, "records": 80, "records_per_wakeup": 10,
-      "bpf_ns_per_record": 900, "bpf_ns": 72000}],
+      "bpf_ns_per_record": 900, "bpf_ns": 66600}],
     [{"sends": 0, "receives": 2}, true, 0.396, 0.533, 0.918],
     [{"count": 3, "min": 0, "max": 1000, "mean": 336, "p50": 9, "p90": 1000, "p99": 1000}, 0.675, 14838],
     [{"count": 2, "min": 2000000, "max": 5000000, "mean": 3500000, "p50": 2000000, "p90": 5000000,

@@ -29,6 +29,7 @@
 
 #define WORKERS 3
 #define EACH    10 /* connections of each sort */
+#define ASKED   50 /* refused ones that are asked for their error */
 
 static unsigned unused;
 
@@ -162,6 +163,25 @@ static void be_refused(uint16_t port, bool blocks)
     close(made);
 }
 
+/* The error is taken as soon as it is there, perhaps before the kernel has closed the connection. */
+static void be_refused_while_asking(uint16_t port)
+{
+    struct sockaddr_in address = address_of(port);
+    int made = make_socket(false), error = 0;
+    socklen_t size = sizeof(error);
+
+    if (connect(made, (struct sockaddr *)&address, sizeof(address)) == 0)
+        fail("a connection is not refused");
+    error = errno == EINPROGRESS ? 0 : errno;
+    for (uint64_t end = now() + 10000000000; error == 0 && now() < end;)
+        if (getsockopt(made, SOL_SOCKET, SO_ERROR, &error, &size) < 0)
+            fail("getsockopt");
+    if (error != ECONNREFUSED)
+        fail("a connection is not refused");
+    printf("fail %d %u\n", error, port);
+    close(made);
+}
+
 /* A listener whose queue is full answers no more: what comes then stays open. */
 static uint16_t full_listener(void)
 {
@@ -256,6 +276,8 @@ int main(int argc, char **argv)
         be_refused(port_of(dead), true);
         be_refused(port_of(dead), false);
     }
+    for (int i = 0; i < ASKED; i++)
+        be_refused_while_asking(port_of(dead));
     uint16_t full = full_listener();
     for (int i = 0; i < EACH; i++)
         give_up(full);

@@ -268,3 +268,32 @@ tcp d: a > b older
 end
 $ dpm report --html page.html trace; page_account.py page.html --has '(AB)×11A' --lacks ABABAB
 is: ok
+
+== of many groups forty are in the map, and the rest is one, of no machine
+process client launched
+for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37 38 39 40 41 42 43 44
+    process s$i
+    tcp c$i: client > s$i older
+    client sends 10 on c$i
+    s$i receives on c$i
+end
+client ends
+$ dpm report --html page.html trace 2> err; page_account.py page.html
+is: ok
+$ sed -n 's/^<script type="application\/json" id="data">\(.*\)<\/script>$/\1/p' page.html
+jq: (.map.nodes | length) == 41 and (.map.nodes[40] | .name == "5 others" and .outside and .processes == 0 and .lane == null)
+
+== the chart begins with the first event, commands count from the first record
+| work     idle 2 s -- sends, computes, sends
+process work
+process sink
+pipe p: work > sink older
+work idles 2s
+work sends 1 on p
+sink idles until 2s
+sink receives on p
+work computes 50ms
+work sends 1 on p
+sink receives on p
+$ dpm report --html page.html trace 2> err; sed -n 's/^<script type="application\/json" id="data">\(.*\)<\/script>$/\1/p' page.html
+jq: near(.history.first_ns; 2e9) and near(.time.ns; 50e6)

@@ -49,6 +49,23 @@ end
 $ dpm why --requests --json trace
 jq: .requests.spent_on_ns | .idle >= 24e6 and .event == 0 and near(.timer; 15e6)
 
+== Go: a poll by epoll_pwait2 until its time limit is for a timer, too
+process srv pid 200 program /opt/srv
+outside client at 10.0.0.9
+tcp c: client > srv ports 40001,80
+srv accepts c
+client sends 10 on c
+5 times
+    srv receives on c
+    srv calls runtime.netpoll
+    srv waits in epoll_pwait2 for 3ms at-most 3ms
+    srv sends 100 on c
+    client receives on c
+    client sends 10 on c
+end
+$ dpm why --requests --json trace
+jq: .requests.spent_on_ns | near(.timer; 15e6)
+
 == Go: the way out of runtime.futex is not found, so its wait has no procedure; other waits show that the process is one of Go
 process srv pid 200 program /opt/srv
 thread m2 of srv

@@ -97,10 +97,10 @@ BYTE_STREAMS = {"tcp", "unix-stream", "pipe", "fifo"}
 CALLS = {"read": 0, "write": 1, "open": 2, "poll": 7, "lseek": 8, "mmap": 9, "ioctl": 16, "readv": 19, "select": 23, "pause": 34,
          "nanosleep": 35, "connect": 42, "accept": 43, "sendto": 44, "recvfrom": 45, "recvmsg": 47, "clone": 56, "wait4": 61,
          "flock": 73, "fsync": 74, "fdatasync": 75, "fcntl": 72, "futex": 202, "epoll_wait": 232, "waitid": 247, "openat": 257,
-         "newfstatat": 262, "pselect6": 270, "ppoll": 271, "epoll_pwait": 281, "accept4": 288, "clock_nanosleep": 230,
+         "newfstatat": 262, "pselect6": 270, "ppoll": 271, "epoll_pwait": 281, "epoll_pwait2": 441, "accept4": 288, "clock_nanosleep": 230,
          "rt_sigtimedwait": 128, "rt_sigsuspend": 130, "getdents64": 217, "mq_timedreceive": 243, "sendmsg": 46,
          "semop": 65, "restart_syscall": 219, "semtimedop": 220, "msgrcv": 70, "vfork": 58, "none": 0xffffffff, "MPI": 0xfffe}
-FOR_ANY = {"poll", "select", "pselect6", "ppoll", "epoll_wait", "epoll_pwait", "accept", "accept4"}
+FOR_ANY = {"poll", "select", "pselect6", "ppoll", "epoll_wait", "epoll_pwait", "epoll_pwait2", "accept", "accept4"}
 # flags of records
 CONTINUED, CALL_IMPLIED, OLDER, LIBRARY, NO_STREAM, END_OF_FILE, CONCURRENT, PREEMPTED, WHOLE_CALL, TIME_LIMIT = (
     1, 2, 4, 8, 16, 32, 128, 256, 512, 32768)

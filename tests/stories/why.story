@@ -75,6 +75,25 @@ jq: .spent_on_ns.child > 38e6 and .spent_on_ns.unknown < 1e3
 $ dpm why trace
 says: 1 wc[102] end of a process
 
+== a sender that frees its memory for long closes its pipe late, and the wait for that began meanwhile
+| curl  SEND -- computes 1 s --| last record -- frees memory, 500 ms --.
+| wc                       no CPU 200 ms -- RECEIVE, waits -----------'-- end of the file
+process sh launched
+process curl created by sh
+process wc created by sh
+pipe p: curl > wc
+curl computes 1s
+curl sends 1000 on p
+curl ends in 500ms
+wc receives on p late 200ms
+wc finds the end of p
+wc ends
+sh waits for curl
+sh waits for wc
+sh ends
+$ dpm why --json trace
+jq: .spent_on_ns.child > 490e6 and .spent_on_ns.child < 510e6 and .spent_on_ns.unknown < 1e3
+
 == two sleeps at once: only the longer one counts
 | sh     fork, fork ----------- waits for both ------.
 | nap.1      '-- 100 ms --'                          |

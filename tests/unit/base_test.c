@@ -2,6 +2,7 @@
 /*
  * base_test.c: the interning table against a plain array, the growing array, problems.
  */
+#include "base/amounts.h"
 #include "base/base.h"
 #include "base/process.h"
 #include "seeded.h"
@@ -365,6 +366,25 @@ static void test_a_timeout_ends_at_its_time_or_soon_after(void **state)
     }
 }
 
+static void test_times_have_any_unit(void **state)
+{
+    static const struct {
+        const char *text;
+        int result;
+        uint64_t ns;
+    } cases[] = {{"2", 0, 2000000000},     {"7ns", 0, 7},         {"1.5us", 0, 1500},
+                 {"3ms", 0, 3000000},      {"4s", 0, 4000000000}, {"2.5m", 0, 150000000000},
+                 {"1h", 0, 3600000000000}, {"5msec", -EINVAL, 0}, {"5M", -EINVAL, 0},
+                 {"h", -EINVAL, 0},        {"1e9h", -ERANGE, 0}};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        uint64_t ns = 0;
+        assert_int_equal(parse_duration(cases[i].text, &ns), cases[i].result);
+        assert_int_equal(ns, cases[i].ns);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -377,6 +397,7 @@ int main(void)
         cmocka_unit_test(test_reserved_memory_is_zero_and_takes_no_more_than_is_used),
         cmocka_unit_test(test_problem_is_one_line_and_returns_the_error),
         cmocka_unit_test(test_a_timeout_ends_at_its_time_or_soon_after),
+        cmocka_unit_test(test_times_have_any_unit),
         cmocka_unit_test(test_maps_are_read_with_the_users_rights_only),
         cmocka_unit_test(test_a_status_is_that_of_all_threads),
     };

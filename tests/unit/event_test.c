@@ -785,6 +785,37 @@ static void test_identities_fade(void **unused)
     identities_free(identities);
 }
 
+/* What ends is forgotten after a while, unless a selection has removed which path it was. */
+static void test_ends_fade(void **unused)
+{
+    struct identities *identities;
+    struct stream_record stream = {.header = {.id = EVENT_STREAM, .stream = 7}, .pid = 70};
+    struct path_record path = {.header = {.id = EVENT_PATH}, .path = 7};
+    struct record end = {.header = {.id = EVENT_TERMINATION, .stream = 7}};
+    struct record closed = {.header = {.id = EVENT_DESTROYPATH}, .message = {.path = 7}};
+    const struct event of_stream = {&stream.header, 1, 0};
+    const struct event of_path = {&path.header, 1, 0};
+    const struct event ends = {&end.header, 1, 0};
+    struct event closes = {&closed.header, 1, 0};
+
+    (void)unused;
+    assert_int_equal(identities_new(&identities), 0);
+    assert_int_equal(identities_add(identities, &of_stream), 0);
+    assert_int_equal(identities_add(identities, &of_path), 0);
+    identities_fade(identities, &of_stream);
+    identities_fade(identities, &ends);
+    closes.absent = EVENT_BODY_FIELD_BIT(0);
+    identities_fade(identities, &closes);
+    fade_others(identities);
+    assert_null(identities_stream(identities, 1, 7));
+    assert_int_equal(identities_path(identities, 1, 7)->path, 7);
+    closes.absent = 0;
+    identities_fade(identities, &closes);
+    fade_others(identities);
+    assert_null(identities_path(identities, 1, 7));
+    identities_free(identities);
+}
+
 /* A path is known as long as one of its two users needs it, in either order. */
 static void test_identities_are_shared(void **unused)
 {
@@ -1620,6 +1651,7 @@ int main(void)
         cmocka_unit_test(test_cgroups_have_their_paths),
         cmocka_unit_test(test_identities_forget),
         cmocka_unit_test(test_identities_fade),
+        cmocka_unit_test(test_ends_fade),
         cmocka_unit_test(test_identities_are_shared),
         cmocka_unit_test(test_names_of_paths_are_kept),
         cmocka_unit_test(test_kept_paths_outlive_others),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * live_counters_test.c: each counter has labels of its own, whatever programs are called; pairs of programs count what their
- * rows have; and none becomes less, or grows by what it has counted before.
+ * rows have; and none becomes less, or grows by what it has counted before. And machines that join, and what hooks cost.
  */
 #include "show/live/live_face.h"
 
@@ -340,6 +340,190 @@ static void test_answer_that_goes_on(void **context)
     tape_done(&tape);
 }
 
+static void add_send(struct tape *tape, uint32_t ms, uint32_t stream, uint32_t sequence)
+{
+    add_idle(tape, ms, EVENT_SEND, stream, sequence, 10 * (sequence - 1));
+}
+
+static uint64_t sent_by(const struct live *live, const char *program)
+{
+    size_t found;
+    const struct live_counter *counters = live_counters(live, LIVE_COUNTED_PROGRAMS, &found);
+
+    for (size_t i = 0; i < found; i++)
+        if (strcmp(counters[i].name, program) == 0)
+            return counters[i].so_far[LIVE_SENT];
+    fail_msg("no program %s", program);
+    return 0;
+}
+
+/* A shell sends three messages, and then executes a server, which sends two; another shell sends two. */
+static void test_another_program(void **context)
+{
+    const struct stream_record server = {
+        .header = {.time = T0 + 40 * MS, .id = EVENT_STREAM, .flags = 16, .stream = 1},
+        .process = 1,
+        .pid = 1,
+        .tid = 1,
+        .name = "server"};
+    struct live *live = NULL;
+    struct history *history = NULL;
+    struct problem problem = {""};
+    struct tape tape;
+    struct source *source = &tape.source;
+
+    (void)context;
+    tape_init(&tape);
+    tape.source.next = next_that_came;
+    add_machine(&tape, T0, 1, UINT32_MAX);
+    add_program(&tape, 1, "bash");
+    add_program(&tape, 2, "bash");
+    add_unix(&tape, T0, 1, PATH_UNIX_STREAM, 5, 6);
+    add_unix(&tape, T0, 2, PATH_UNIX_STREAM, 6, 5);
+    for (uint32_t i = 1; i <= 3; i++)
+        add_send(&tape, 10 * i, 1, i);
+    come = tape.count;
+    tape_add(&tape, &server);
+    add_send(&tape, 50, 1, 4);
+    add_send(&tape, 60, 1, 5);
+    add_send(&tape, 70, 2, 1);
+    add_send(&tape, 80, 2, 2);
+    assert_int_equal(history_new(&source, 1, &history, &problem), 0);
+    assert_int_equal(live_new(history, &live), 0);
+    live_count(live, clean);
+    take_at(history, live, T0 + 40 * MS);
+    assert_int_equal(sent_by(live, "bash"), 3);
+    come = SIZE_MAX;
+    take_at(history, live, 0);
+    assert_int_equal(sent_by(live, "server"), 2);
+    assert_int_equal(sent_by(live, "bash"), 5);
+    live_free(live);
+    history_free(history);
+    tape_done(&tape);
+}
+
+static void add_cost(struct tape *tape, uint32_t seconds, uint32_t hook)
+{
+    const struct record cost = {.header = {.time = T0 + seconds * (uint64_t)T0,
+                                           .id = EVENT_COST,
+                                           .flags = RECORD_NO_STREAM},
+                                .cost = {.cpu = seconds * MS, .wakeups = seconds, .hook = hook}};
+
+    tape_add(tape, &cost);
+}
+
+/* A COST says how long the hooks took for each record so far: the sum does not grow with records after it, and does not become less
+ * when there are so many that each has less of it. */
+static void test_costs_of_hooks(void **context)
+{
+    struct live *live = NULL;
+    struct history *history = NULL;
+    struct problem problem = {""};
+    struct tape tape;
+    struct source *source = &tape.source;
+
+    (void)context;
+    tape_init(&tape);
+    tape.source.next = next_that_came;
+    add_machine(&tape, T0, 1, UINT32_MAX);
+    add_program(&tape, 1, "a");
+    add_cost(&tape, 1, 1000); /* two records of the kernel before it */
+    const size_t first = tape.count;
+    add_cost(&tape, 2, 900);
+    const size_t second = tape.count;
+    for (uint32_t i = 1; i <= 5; i++)
+        add_event(&tape, T0 + (uint64_t)2500 * MS, EVENT_CREATEPATH, 1, i)
+            ->header.proc_time_and_pc = 1;
+    const size_t burst = tape.count;
+    add_cost(&tape, 3, 300); /* seven: 2,100 ns */
+    assert_int_equal(history_new(&source, 1, &history, &problem), 0);
+    assert_int_equal(live_new(history, &live), 0);
+    come = first;
+    take_at(history, live, T0 + (uint64_t)1000 * MS);
+    assert_int_equal(live_snapshot(live, 0)->own.hook, 2000);
+    assert_int_equal(live_snapshot(live, 0)->hook_rate, NOT_KNOWN);
+    come = second;
+    take_at(history, live, T0 + (uint64_t)2000 * MS);
+    assert_int_equal(live_snapshot(live, 0)->own.hook, 2000);
+    assert_int_equal(live_snapshot(live, 0)->hook_rate, 0);
+    come = burst;
+    take_at(history, live, T0 + (uint64_t)2500 * MS);
+    assert_int_equal(live_snapshot(live, 0)->own.hook, 2000);
+    assert_int_equal(live_snapshot(live, 0)->hook_rate, 0);
+    come = SIZE_MAX;
+    take_at(history, live, 0);
+    assert_int_equal(live_snapshot(live, 0)->own.hook, 2100);
+    assert_int_equal(live_snapshot(live, 0)->hook_rate, 300);
+    live_free(live);
+    history_free(history);
+    tape_done(&tape);
+}
+
+static void add_named_machine(struct tape *tape, uint64_t time, uint8_t number, const char *name)
+{
+    struct machine_record record = {.header = {.time = time, .id = EVENT_MACHINE, .flags = 16},
+                                    .machine_id = {number},
+                                    .boot_id = {number},
+                                    .meter_flags = UINT32_MAX};
+
+    snprintf(record.name, sizeof(record.name), "%s", name);
+    tape_add(tape, &record);
+}
+
+static uint64_t key_of_program(const struct live *live, char first)
+{
+    const struct live_rows *rows = &live_snapshot(live, 0)->tables[LIVE_PROGRAMS];
+
+    for (size_t i = 0; i < rows->count; i++)
+        if (rows->at[i].name[0] == first)
+            return rows->at[i].key;
+    fail();
+    return 0;
+}
+
+/* The second one is read first, and its recorder is killed; the first one comes later. */
+static void test_machines_that_come_late(void **context)
+{
+    struct live *live = NULL;
+    struct history *history = NULL;
+    struct problem problem = {""};
+    struct tape tapes[2];
+    struct source *sources[] = {&tapes[0].source, &tapes[1].source};
+
+    (void)context;
+    for (size_t i = 0; i < 2; i++)
+        tape_init(&tapes[i]);
+    tapes[0].source.next = next_that_came;
+    add_named_machine(&tapes[0], T0, 1, "alpha");
+    add_program(&tapes[0], 1, "a");
+    add_named_machine(&tapes[1], T0, 2, "beta");
+    add_program(&tapes[1], 1, "b");
+    come = 0;
+    assert_int_equal(history_new(sources, 2, &history, &problem), 0);
+    assert_int_equal(live_new(history, &live), 0);
+    const struct analysis analysis = live_analysis(live);
+    assert_true(analyses_read(history, &analysis, 1, &problem) >= 0);
+    assert_int_equal(live_take(live, 2, T0 + 10 * MS, false), 0);
+    assert_int_equal(live_snapshot(live, 0)->machine_count, 1);
+    assert_string_equal(live_snapshot(live, 0)->machines[0].name, "beta");
+    uint64_t key = key_of_program(live, 'b');
+    come = SIZE_MAX;
+    assert_true(analyses_read(history, &analysis, 1, &problem) >= 0);
+    live_end_origin(live, 1);
+    assert_int_equal(live_take(live, 2, T0 + 20 * MS, false), 0);
+    const struct live_snapshot *snapshot = live_snapshot(live, 0);
+    assert_int_equal(snapshot->machine_count, 2);
+    assert_string_equal(snapshot->machines[0].name, "alpha");
+    assert_false(snapshot->machines[0].ended);
+    assert_string_equal(snapshot->machines[1].name, "beta");
+    assert_true(snapshot->machines[1].ended);
+    assert_int_equal(key_of_program(live, 'b'), key);
+    live_free(live);
+    history_free(history);
+    for (size_t i = 0; i < 2; i++)
+        tape_done(&tapes[i]);
+}
+
 static double silent_seconds(const struct live *live)
 {
     char *text = metrics(live);
@@ -388,6 +572,9 @@ int main(void)
         cmocka_unit_test(test_unknown_queues),
         cmocka_unit_test(test_wait_that_becomes_known),
         cmocka_unit_test(test_answer_that_goes_on),
+        cmocka_unit_test(test_another_program),
+        cmocka_unit_test(test_costs_of_hooks),
+        cmocka_unit_test(test_machines_that_come_late),
         cmocka_unit_test(test_silence_after_the_end),
     };
 

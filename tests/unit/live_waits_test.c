@@ -165,6 +165,28 @@ static void test_a_thread_outlives_its_process(void **context)
     end_scene(&scene);
 }
 
+/* Programs beyond those that have shared rows are not the first of them. */
+static void test_too_many_programs(void **context)
+{
+    const uint32_t late = FIRST_JOB + MOST_SHARED_ROWS;
+    struct scene scene;
+
+    (void)context;
+    begin_scene(&scene);
+    for (uint32_t i = 0; i < MOST_SHARED_ROWS + 2; i++) {
+        char name[STREAM_NAME_SIZE];
+        snprintf(name, sizeof(name), "%s%u", FIRST_JOB + i < late ? "p" : "late", i);
+        add_process(&scene, T0, FIRST_JOB + i, FIRST_JOB + i, name);
+        at(&scene, 0, EVENT_CREATEPATH, FIRST_JOB + i, 0);
+    }
+    for (uint32_t i = 0; i < MOST_SHARED_ROWS + 2; i++)
+        end_at(&scene, 10, FIRST_JOB + i, 1, true);
+    const struct live_snapshot *snapshot = take(&scene);
+    assert_int_equal(program(snapshot, "others")->so_far[LIVE_PROCESS_COUNT], 2);
+    assert_int_equal(program(snapshot, "p0")->so_far[LIVE_PROCESS_COUNT], 1);
+    end_scene(&scene);
+}
+
 static uint64_t all_waits(const uint64_t *values)
 {
     uint64_t sum = 0;
@@ -337,6 +359,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_thread_is_the_last),
         cmocka_unit_test(test_a_thread_outlives_its_process),
+        cmocka_unit_test(test_too_many_programs),
         cmocka_unit_test(test_waits_share_a_row),
         cmocka_unit_test(test_a_poll_before_another_wait),
         cmocka_unit_test(test_nobody_waits_for_the_next_one),

@@ -13,6 +13,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <ftw.h>
 #include <poll.h>
 #include <setjmp.h>
@@ -546,6 +547,8 @@ static void a_kill_leaves_a_trace(void **unused)
         closedir(list);
         snprintf(name, sizeof(name), "%s/control.%u", path, least);
         assert_int_equal(unlink(name), 0);
+        assert_true(trace_has_records(path)); /* although the first files are gone */
+        assert_false(trace_has_records(folder));
         snprintf(name, sizeof(name), "%s/data.%u", path, most + 1);
         fclose(fopen(name, "w"));
         snprintf(name, sizeof(name), "%s/.control.next", path);
@@ -681,6 +684,54 @@ static void a_reader_follows(void **unused)
         trace_close(following.source);
     }
     print_message("# overtaken: %" PRIu64 "\n", overtaken);
+}
+
+/* What happens after a file was looked at; NULL: nothing. */
+static void (*after_look)(void);
+
+/* The reader's: the linker finds it here before the C library. */
+int fstat(int file, struct stat *status)
+{
+    int result = fstatat(file, "", status, AT_EMPTY_PATH);
+    void (*happens)(void) = after_look;
+
+    after_look = NULL;
+    if (happens != NULL)
+        happens();
+    return result;
+}
+
+static void write_the_rest(void)
+{
+    struct problem problem;
+
+    for (unsigned i = 0; i < 1000; i++)
+        happen(500);
+    assert_int_equal(trace_writer_close(world.writer, END_COMPLETE, &problem), 0);
+}
+
+/* Data are looked at before control, which then has END already. */
+static void the_end_comes_between_two_looks(void **unused)
+{
+    const struct trace_limits limits = {.max_files = 4};
+    struct problem problem;
+
+    (void)unused;
+    seed = seed_of_run("end");
+    begin_world(1 << 24, &limits);
+    following = (struct following){.next = 1};
+    if (trace_follow(path, &following.source, &problem) < 0)
+        fail_msg("%s", problem.text);
+    for (unsigned i = 0; i < 1000; i++)
+        happen(500);
+    assert_int_equal(trace_writer_flush(world.writer, &problem), 0);
+    assert_int_equal(follow(UINT64_MAX), SOURCE_NONE_YET);
+    after_look = write_the_rest;
+    assert_int_equal(follow(UINT64_MAX), SOURCE_END);
+    assert_int_equal(following.next, world.count);
+    assert_true(following.source->states[0].complete);
+    assert_int_equal(following.source->states[0].lost, 0);
+    trace_close(following.source);
 }
 
 static void limits_are_checked(void **unused)
@@ -905,6 +956,7 @@ int main(void)
         cmocka_unit_test(the_newest_are_kept),
         cmocka_unit_test(a_kill_leaves_a_trace),
         cmocka_unit_test(a_reader_follows),
+        cmocka_unit_test(the_end_comes_between_two_looks),
         cmocka_unit_test(records_may_lack_fields),
         cmocka_unit_test(limits_are_checked),
         cmocka_unit_test(a_burst_removes_nothing_else),

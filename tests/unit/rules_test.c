@@ -73,7 +73,7 @@ static void errors_say_where_and_what(void **state)
         {"type=;", "r:1:6: ';': expected a value"},
         {"type=send,;", "r:1:11: ';': expected the name of a field"},
         {"bytes>1x;", "r:1:7: '1x': expected a number (with K, M, G)"},
-        {"duration>1K;", "r:1:10: '1K': expected a number (ns, or with ns, us, ms, s, m)"},
+        {"duration>1K;", "r:1:10: '1K': expected a number (ns, or with ns, us, ms, s, m, h)"},
         {"bytes>-1;", "r:1:7: '-1': expected a number"},
         {"bytes>18446744073709551616;", "r:1:7: '18446744073709551616': expected a number"},
         {"flags=xyz;", "r:1:7: 'xyz': expected a number in base 16"},

@@ -230,31 +230,6 @@ static void wakes_for_notifications(void **state)
     sensor_remove(notification);
 }
 
-static void sampled_once_for_each_request(void **state)
-{
-    struct problem problem = {""};
-    struct sensor_record record;
-
-    (void)state;
-    if (sensors == NULL)
-        skip();
-    struct sensor *sensor = add_to(sensors, "reach", plain_values, 1,
-                                   (struct sensor_wish){.collection = SENSOR_SAMPLED});
-    for (int round = 0; round < 3; round++) {
-        assert_int_equal(0, sensor_sample(sensor, &problem));
-        for (int i = 0; i < 10; i++) {
-            one = round * 100 + i;
-            reach(0, 0);
-        }
-        assert_int_equal(1, drain(sensors, &record));
-        assert_int_equal(round * 100, record.values[0].number);
-        assert_false(sensor_is_on(sensor));
-        reach(0, 0);
-        assert_int_equal(0, drain(sensors, &record));
-    }
-    sensor_remove(sensor);
-}
-
 static void only_changes(void **state)
 {
     struct sensor_record record;
@@ -781,7 +756,6 @@ int main(void)
         SENSOR_TEST(reports_each_hit_in_order),
         SENSOR_TEST(usdt_probe),
         SENSOR_TEST(wakes_for_notifications),
-        SENSOR_TEST(sampled_once_for_each_request),
         SENSOR_TEST(only_changes),
         SENSOR_TEST(counts_what_is_lost),
         SENSOR_TEST(counts_beginnings_that_are_lost),

@@ -842,8 +842,8 @@ static void records_have_their_keys(void **state)
         [EVENT_PATH] = HEAD "path kind family role name_end cookie peer inode network local_port "
                             "remote_port local remote start_out start_in unix_name",
         [EVENT_IMAGE] = HEAD "image device inode load_address file",
-        [EVENT_MACHINE] =
-            HEAD "machine_id boot_id meter_flags kinds_left_out cpus meter system addresses",
+        [EVENT_MACHINE] = HEAD
+        "machine_id boot_id meter_flags metered kinds_left_out cpus meter system addresses",
         [EVENT_END] = HEAD "records lost reason",
         [EVENT_MODULE] = HEAD "module device inode text build_id file",
         [EVENT_PROCEDURE] = HEAD "module image address offset procedure",
@@ -853,7 +853,7 @@ static void records_have_their_keys(void **state)
                                "unacknowledged",
         [EVENT_WAKEUP] = HEAD "woken waker woken_pid woken_tid",
         [EVENT_COST] = HEAD "recorder_cpu_ns wakeups hook_ns",
-        [EVENT_FLAGS] = HEAD "meter_flags kinds_left_out process rules",
+        [EVENT_FLAGS] = HEAD "meter_flags metered kinds_left_out process rules",
         [EVENT_SCHEDULE] = HEAD "runnable_ns voluntary involuntary",
         [EVENT_SIGNAL] = HEAD "signal result code receiver receiver_pid sender_pid signal_name",
         [EVENT_CONNECTFAILED] = HEAD "path kind inode local remote error span_ns",
@@ -912,6 +912,22 @@ static void record_json_has_the_values(void **state)
     record.header.flags = RECORD_NO_STREAM;
     json = record_json(&record);
     expect_keys(json, "time time_ns event machine origin stream load " PATH);
+    json_decref(json);
+}
+
+/* A reader whose numbers are doubles loses the lowest bits of a number with the bit of "pc". */
+static void flags_have_names(void **state)
+{
+    union any_record record = make_record(EVENT_MACHINE, 0);
+
+    (void)state;
+    record.machine.meter_flags =
+        METER_FLAG_PC | EVENT_FLAG(EVENT_SEND) | EVENT_FLAG(EVENT_SUMMARY) | EVENT_FLAG(EVENT_LOST);
+    json_t *json = record_json(&record), *metered = json_object_get(json, "metered");
+    assert_int_equal(json_array_size(metered), 3);
+    assert_string_equal("SEND", json_string_value(json_array_get(metered, 0)));
+    assert_string_equal("SUMMARY", json_string_value(json_array_get(metered, 1)));
+    assert_string_equal("pc", json_string_value(json_array_get(metered, 2)));
     json_decref(json);
 }
 
@@ -1018,6 +1034,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(records_have_their_keys, know_some, forget_all),
         cmocka_unit_test_setup_teardown(record_json_has_the_values, know_some, forget_all),
         cmocka_unit_test_setup_teardown(fields_without_meaning_are_left_out, know_some, forget_all),
+        cmocka_unit_test_setup_teardown(flags_have_names, know_some, forget_all),
         cmocka_unit_test_setup_teardown(any_record_is_shown, know_some, forget_all),
         cmocka_unit_test(limits_that_were_met_are_told),
         cmocka_unit_test(limits_that_were_met_once_are_told),

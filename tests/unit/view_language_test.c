@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -350,6 +351,27 @@ static void limits_hold(void **state)
     assert_string_equal("/no/such.view: No such file or directory", problem.text);
 }
 
+/* Other machines get the text of a file that cannot be read twice. */
+static void a_pipe_is_read_once(void **state)
+{
+    static const char text[] = "VIEW DEF V (a: Q.n) ACTIVE WHEN Q.n > 1; END VIEW DEF\n";
+    struct view_file *file = NULL;
+    struct problem problem = {""};
+    char name[40];
+    int ends[2];
+
+    (void)state;
+    assert_int_equal(pipe(ends), 0);
+    assert_int_equal(write(ends[1], text, sizeof(text) - 1), sizeof(text) - 1);
+    close(ends[1]);
+    snprintf(name, sizeof(name), "/dev/fd/%d", ends[0]);
+    if (view_read(name, &file, &problem) < 0)
+        fail_msg("%s", problem.text);
+    close(ends[0]);
+    assert_string_equal(file->text, text);
+    view_file_free(file);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -357,6 +379,7 @@ int main(void)
         cmocka_unit_test(receivers_and_places),  cmocka_unit_test(errors_say_where_and_what),
         cmocka_unit_test(bodies_of_attributes),  cmocka_unit_test(written_and_read_again),
         cmocka_unit_test(unknown_values),        cmocka_unit_test(limits_hold),
+        cmocka_unit_test(a_pipe_is_read_once),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -138,14 +138,6 @@ static int add_of_stream(struct causality_analysis *analysis, const struct histo
     }
 }
 
-static bool has_creation(const struct history_event *event)
-{
-    for (uint32_t i = 0; i < event->edge_count; i++)
-        if (event->edges[i].kind == EDGE_CREATION)
-            return true;
-    return false;
-}
-
 static bool has_stream(const struct record_header *header)
 {
     return !(header->flags & RECORD_NO_STREAM) && header->stream != 0;
@@ -191,7 +183,7 @@ int causality_add(struct causality_analysis *analysis, const struct history_even
         return parties_renamed(analysis, event);
     default:
         /* the first event of a new stream has the edge from its creator */
-        return of_stream && has_creation(event) ? add_of_stream(analysis, event) : 0;
+        return of_stream && event_is_created(event) ? add_of_stream(analysis, event) : 0;
     }
 }
 

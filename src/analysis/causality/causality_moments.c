@@ -53,14 +53,10 @@ void moments_count(struct causality_analysis *analysis, uint32_t origin, uint64_
                    uint32_t string, bool reply)
 {
     struct moments *moments = &analysis->moments;
-    int64_t offset = 0;
-    uint64_t error;
 
     if (!moments->wanted)
         return;
-    if (origin != 0)
-        history_clock(analysis->history, origin, when, &offset, &error);
-    when += (uint64_t)offset;
+    when = history_common_time(analysis->history, origin, when);
     if (moments->width == 0) {
         moments->width = WIDTH_FIRST;
         moments->begin = when;

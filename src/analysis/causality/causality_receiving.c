@@ -197,7 +197,7 @@ static int from_edges(struct causality_analysis *analysis, struct causality_even
 
     for (uint32_t i = 0; i < at->event->edge_count && result == 0; i++) {
         const struct history_edge *edge = &at->event->edges[i];
-        if (edge->kind > EDGE_INFERRED)
+        if (!edge_is_message(edge))
             continue;
         if (known > 0 && known >= at->record->message.bytes) {
             analysis->sums.ambiguous++;

@@ -292,38 +292,39 @@ static unsigned tail_length(const struct strings *strings, uint32_t string, unsi
     return at->cut ? 0 : at->depth + 1u;
 }
 
+/* Counts what came with at most so many last letters; in *others, if these are not known. */
+static int add_known(struct tails *tails, uint32_t string, unsigned most, uint64_t count,
+                     uint64_t *others)
+{
+    unsigned length = tail_length(tails->strings, string, most);
+    uint16_t letters[TAIL_SIZE];
+
+    if (count == 0)
+        return 0;
+    if (length == 0) {
+        *others += count;
+        return 0;
+    }
+    tail_letters(tails->strings, string, length, letters);
+    return add_tail(tails, string, letters, length, count);
+}
+
 /* Counts a message to a server process. A first message from a requestor is no choice of a server process. */
 static int add_transition(struct tails *tails, uint32_t string, unsigned context, uint64_t *others)
 {
     const struct string *at = &tails->strings->at[string];
-    unsigned length = tail_length(tails->strings, string, context + 1);
-    uint16_t letters[TAIL_SIZE];
 
-    if (at->depth == 0 || (at->depth == 1 && !at->cut) || at->arrivals == 0)
-        return 0;
-    if (length == 0) {
-        *others += at->arrivals;
-        return 0;
-    }
-    tail_letters(tails->strings, string, length, letters);
-    return add_tail(tails, string, letters, length, at->arrivals);
+    return at->depth == 0 || (at->depth == 1 && !at->cut)
+               ? 0
+               : add_known(tails, string, context + 1, at->arrivals, others);
 }
 
 /* Counts replies to requestors, by their context. No letter follows. */
 static int add_reply(struct tails *tails, uint32_t string, unsigned context, uint64_t *others)
 {
     const struct string *at = &tails->strings->at[string];
-    unsigned length = tail_length(tails->strings, string, context);
-    uint16_t letters[TAIL_SIZE];
 
-    if (at->depth == 0 || at->replies == 0)
-        return 0;
-    if (length == 0) {
-        *others += at->replies;
-        return 0;
-    }
-    tail_letters(tails->strings, string, length, letters);
-    return add_tail(tails, string, letters, length, at->replies);
+    return at->depth == 0 ? 0 : add_known(tails, string, context, at->replies, others);
 }
 
 /* A context of 1 letter has no requestor before it. */

@@ -31,18 +31,6 @@ static struct elapsed_thread *thread_of(struct elapsed_analysis *analysis, uint3
     return thread;
 }
 
-uint64_t elapsed_common_time(const struct elapsed_analysis *analysis, uint32_t origin,
-                             uint64_t time)
-{
-    int64_t offset;
-    uint64_t error;
-
-    if (origin == 0)
-        return time;
-    history_clock(analysis->history, origin, time, &offset, &error);
-    return time + (uint64_t)offset;
-}
-
 /* ---- arrivals ---- */
 
 static uint64_t *arrival_at(struct elapsed_analysis *analysis, uint32_t place)
@@ -59,7 +47,8 @@ static void note_arrival(struct elapsed_analysis *analysis, const struct history
     uint64_t *arrived = arrival_at(analysis, event->end_place);
 
     if (arrived != NULL && *arrived == 0)
-        *arrived = elapsed_common_time(analysis, event->event.origin, event->event.header->time);
+        *arrived =
+            history_common_time(analysis->history, event->event.origin, event->event.header->time);
 }
 
 static uint64_t take_arrival(struct elapsed_analysis *analysis, const struct history_event *event)
@@ -87,7 +76,6 @@ static bool is_within(const struct elapsed_thread *thread, const struct history_
     case EVENT_CONNECT:
     case EVENT_ACCEPT:
     case EVENT_WAKEUP:
-    case EVENT_SCHEDULE:
     case EVENT_SIGNAL:
         return event->edge_count == 0;
     case EVENT_BLOCK:
@@ -95,11 +83,6 @@ static bool is_within(const struct elapsed_thread *thread, const struct history_
     default:
         return false;
     }
-}
-
-static uint64_t least(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
 }
 
 static void find_wait(const struct elapsed_thread *thread, const struct history_event *event,
@@ -115,10 +98,11 @@ static void find_wait(const struct elapsed_thread *thread, const struct history_
     if (thread->asleep || thread->stopped)
         interval->wait = awake;
     else if (record->header.id == EVENT_BLOCK)
-        interval->wait = least(record->block.duration, awake);
-    interval->queued = least(interval->wait, record->header.id == EVENT_BLOCK && !thread->asleep
-                                                 ? event->no_cpu.of_block
-                                                 : thread->no_cpu + event->no_cpu.time);
+        interval->wait = smaller_of(record->block.duration, awake);
+    interval->queued =
+        smaller_of(interval->wait, record->header.id == EVENT_BLOCK && !thread->asleep
+                                       ? event->no_cpu.of_block
+                                       : thread->no_cpu + event->no_cpu.time);
 }
 
 static void note_sleep(struct elapsed_thread *thread, const struct record *record)
@@ -165,7 +149,7 @@ static uint64_t arrival_of(const struct elapsed_analysis *analysis,
     if (arrived != 0)
         return arrived;
     return event->came != 0 && event->came < event->event.header->time
-               ? elapsed_common_time(analysis, event->event.origin, event->came)
+               ? history_common_time(analysis->history, event->event.origin, event->came)
                : 0;
 }
 
@@ -238,7 +222,7 @@ static int describe_interval(struct elapsed_analysis *analysis, struct elapsed_t
 /* A SEND happens when its first byte becomes visible, but its thread may wait for buffer space until the call ends. */
 static uint64_t end_of(const struct elapsed_analysis *analysis, const struct history_event *event)
 {
-    return elapsed_common_time(analysis, event->event.origin,
+    return history_common_time(analysis->history, event->event.origin,
                                is_send(event) ? event->event.header->time : event->when);
 }
 
@@ -317,7 +301,7 @@ static int end_unseen(struct elapsed_analysis *analysis, struct elapsed_thread *
                       const struct history_event *event)
 {
     const struct record *record = (const struct record *)event->event.header;
-    uint64_t end = elapsed_common_time(analysis, event->event.origin, event->when);
+    uint64_t end = history_common_time(analysis->history, event->event.origin, event->when);
     uint64_t begin = interval_at(analysis, thread->last)->end;
     int64_t computes = detail_of_computing(analysis, event);
     int64_t index = scratch_add(&analysis->intervals);
@@ -336,7 +320,7 @@ static int end_unseen(struct elapsed_analysis *analysis, struct elapsed_thread *
         interval->cpu = end - begin;
     interval->wait = end - begin - interval->cpu;
     interval->queued =
-        least(thread->no_cpu + event->no_cpu.time - event->no_cpu.of_block, interval->wait);
+        smaller_of(thread->no_cpu + event->no_cpu.time - event->no_cpu.of_block, interval->wait);
     interval->runnable = event->runnable - event->no_cpu.of_block;
     find_unseen_cause(analysis, thread, event, interval);
     enum elapsed_kind kind = interval->source != 0
@@ -499,7 +483,8 @@ static int note_signal(struct elapsed_analysis *analysis, const struct history_e
         return 0; /* an ignored one wakes nothing: SIGCHLD, mostly */
     thread->signal = record->signal.number;
     thread->sender = record->signal.sender_pid;
-    thread->signalled = elapsed_common_time(analysis, event->event.origin, record->header.time);
+    thread->signalled =
+        history_common_time(analysis->history, event->event.origin, record->header.time);
     return 0;
 }
 
@@ -510,7 +495,8 @@ static int note_lost(struct elapsed_analysis *analysis, const struct history_eve
     if (array_reserve(&analysis->lost, &analysis->lost_room, (size_t)origin + 1,
                       sizeof(*analysis->lost)) < 0)
         return -ENOMEM;
-    analysis->lost[origin] = elapsed_common_time(analysis, origin, event->event.header->time);
+    analysis->lost[origin] =
+        history_common_time(analysis->history, origin, event->event.header->time);
     return 0;
 }
 
@@ -544,7 +530,7 @@ int elapsed_add(struct elapsed_analysis *analysis, const struct history_event *e
         analysis->has_delays = true;
         return 0;
     }
-    if (!event_is_metered(header->id) || (header->flags & RECORD_NO_STREAM) || header->stream == 0)
+    if (!record_is_of_thread(header))
         return 0;
     result = add_of_thread(analysis, event);
     return result < 0 || header->id != EVENT_READ || event->edge_count == 0

@@ -352,6 +352,9 @@ int elapsed_each_request(struct elapsed_analysis *analysis, size_t most, elapsed
 /* The process and thread of a step's detail, and what it waits for. */
 struct elapsed_row elapsed_step_row(const struct elapsed_analysis *analysis, uint32_t detail);
 
+/* The peer's address of the connection that a step's detail is of; NULL: of none, or not known. */
+const char *elapsed_step_address(const struct elapsed_analysis *analysis, uint32_t detail);
+
 /* How many requests that thread received, and how many of them while it had not answered an earlier one. */
 void elapsed_step_received(const struct elapsed_analysis *analysis, uint32_t detail,
                            uint32_t *ret_received, uint32_t *ret_beside);

@@ -17,11 +17,6 @@ uint32_t elapsed_source_of(const struct elapsed_analysis *analysis, const struct
     return thread == NULL ? 0 : thread->latest;
 }
 
-static bool is_message(const struct history_edge *edge)
-{
-    return edge->kind <= EDGE_INFERRED;
-}
-
 /* What may have ended a wait, the better the later in this list. */
 enum rank {
     RANK_NONE,
@@ -35,12 +30,12 @@ struct cause {
     enum rank rank;
     uint32_t source; /* interval */
     uint64_t arrival, sent;
-    bool is_likely; /* as in struct interval */
+    bool is_likely, by_ending; /* as in struct interval */
 };
 
 static enum rank rank_of(const struct history_edge *edge, uint64_t sent, uint64_t received)
 {
-    if (!is_message(edge))
+    if (!edge_is_message(edge))
         return RANK_OTHER;
     if (edge->kind == EDGE_EXACT)
         return RANK_CERTAIN;
@@ -63,6 +58,16 @@ static bool is_better(const struct cause *cause, const struct cause *than)
     }
 }
 
+/* The end of a file comes when a process that ends closes it, some time after its last record: perhaps the wait began in
+ * between. */
+static bool is_of_ending(const struct elapsed_analysis *analysis, const struct history_edge *edge,
+                         const struct cause *cause, uint64_t received)
+{
+    return edge->kind == EDGE_END && !cause->is_likely &&
+           interval_at(analysis, cause->source)->terminates &&
+           received <= cause->arrival + history_closing_most(edge->proc_time);
+}
+
 /* `received`: when the event happened, or its message arrived. */
 static struct cause cause_of(const struct elapsed_analysis *analysis,
                              const struct history_event *event, const struct history_edge *edge,
@@ -75,28 +80,21 @@ static struct cause cause_of(const struct elapsed_analysis *analysis,
         return cause;
     cause.is_likely = edge->kind == EDGE_END && edge->path == 0;
     cause.arrival = cause.sent = begun_at(interval_at(analysis, cause.source));
-    if (is_message(edge) && arrived > cause.sent)
+    if (edge_is_message(edge) && arrived > cause.sent)
         cause.arrival = arrived;
-    else if (is_message(edge) && event->came < event->event.header->time)
-        cause.arrival = elapsed_common_time(analysis, event->event.origin, event->came);
+    else if (edge_is_message(edge) && event->came < event->event.header->time)
+        cause.arrival = history_common_time(analysis->history, event->event.origin, event->came);
+    cause.by_ending = is_of_ending(analysis, edge, &cause, received);
     cause.rank = rank_of(edge, cause.sent, received);
     return cause;
-}
-
-/* The end of a file comes when a process that ends closes it, some time after its last record: perhaps the wait began in
- * between. */
-static bool is_of_ending(const struct elapsed_analysis *analysis, const struct history_edge *edge,
-                         const struct cause *cause, uint64_t received)
-{
-    return edge->kind == EDGE_END && !cause->is_likely &&
-           interval_at(analysis, cause->source)->terminates && received < cause->arrival + ENDING;
 }
 
 void elapsed_find_cause(struct elapsed_analysis *analysis, const struct history_event *event,
                         uint64_t began, uint64_t arrived, bool earlier, struct interval *interval)
 {
     uint64_t received =
-        arrived != 0 ? arrived : elapsed_common_time(analysis, event->event.origin, event->when);
+        arrived != 0 ? arrived
+                     : history_common_time(analysis->history, event->event.origin, event->when);
     struct cause best = {0};
 
     for (uint32_t i = 0; i < event->edge_count; i++) {
@@ -104,10 +102,9 @@ void elapsed_find_cause(struct elapsed_analysis *analysis, const struct history_
         if (!interval->asleep && edge->earlier != earlier)
             continue; /* it ended another wait */
         const struct cause cause = cause_of(analysis, event, edge, arrived, received);
-        if (cause.source == 0 || (began == 0 && !is_message(edge)))
+        if (cause.source == 0 || (began == 0 && !edge_is_message(edge)))
             continue;
-        if (edge->kind != EDGE_WAKEUP && cause.arrival + SOON < began &&
-            !is_of_ending(analysis, edge, &cause, received))
+        if (edge->kind != EDGE_WAKEUP && cause.arrival + SOON < began && !cause.by_ending)
             continue; /* it was there before the wait */
         if (is_better(&cause, &best))
             best = cause;
@@ -118,6 +115,7 @@ void elapsed_find_cause(struct elapsed_analysis *analysis, const struct history_
     interval->arrival = best.arrival;
     interval->is_message = best.rank > RANK_OTHER;
     interval->is_likely = best.is_likely;
+    interval->by_ending = best.by_ending;
 }
 
 /* ---- what it was for ---- */
@@ -153,7 +151,7 @@ bool elapsed_is_reply_to_connect(const struct elapsed_analysis *analysis,
         return false;
     /* else its connect() came after the wait, whose end made no record */
     uint64_t called = record->header.time - message_span(record);
-    return elapsed_common_time(analysis, event->event.origin, called) <=
+    return history_common_time(analysis->history, event->event.origin, called) <=
            interval_at(analysis, thread->last)->end;
 }
 

@@ -2,6 +2,8 @@
 /* elapsed_details.c: what a thread does or waits for. See elapsed_private.h. */
 #include "analysis/elapsed/elapsed_private.h"
 
+#include "event/system_calls.h"
+
 #include <errno.h>
 #include <string.h>
 
@@ -102,12 +104,6 @@ static enum elapsed_kind kind_of_anonymous(const char *name)
                                               : ELAPSED_NOTICE;
 }
 
-/* poll select pselect6 ppoll */
-static bool is_poll(uint32_t call)
-{
-    return call == 7 || call == 23 || call == 270 || call == 271;
-}
-
 /* Files that the kernel makes up when they are read, on no disk. */
 static bool is_of_kernel(const char *file)
 {
@@ -122,7 +118,7 @@ enum elapsed_kind elapsed_kind_of_block(const struct history *history,
     enum elapsed_kind kind = kind_of_call(record->block.system_call, record->block.state);
     const char *name;
 
-    if (kind == ELAPSED_EVENT && is_poll(record->block.system_call) &&
+    if (kind == ELAPSED_EVENT && call_is_poll(record->block.system_call) &&
         recorded_always(recorded, EVENT_RECEIVECALL))
         return ELAPSED_TIMER; /* of no descriptor: else it is a RECEIVECALL */
     if (kind != ELAPSED_INPUT && kind != ELAPSED_DISK)

@@ -44,6 +44,7 @@ struct interval {
     bool in_request; /* the thread had received a request that was not answered yet */
     bool terminates; /* with the thread's end */
     bool limited : 1;   /* the wait was for a time, at most */
+    bool by_ending : 1; /* `source` had ended, and freed its memory first: history_closing_most */
     bool ends_file : 1; /* RECEIVE of an end of file, on the side that had called */
     bool
         interpreter : 1; /* most likely it was for Python's interpreter lock: elapsed_find_interpreter */
@@ -215,13 +216,9 @@ struct elapsed_analysis {
 struct elapsed_thread *elapsed_find_thread(const struct elapsed_analysis *analysis, uint32_t origin,
                                            uint32_t number);
 
-/* A time of an origin, by the first origin's clock. */
-uint64_t elapsed_common_time(const struct elapsed_analysis *analysis, uint32_t origin,
-                             uint64_t time);
-
 /* ---- elapsed_causes.c ---- */
 
-/* ns: a process has closed its files so long after its last record, at most, as the history takes it (DYING). */
+/* ns: a process that frees little memory has ended so long after its last record, at most. */
 #define ENDING 100000000u
 
 /* The interval at whose end an edge begins; 0: not known. */

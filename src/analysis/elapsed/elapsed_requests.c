@@ -208,7 +208,7 @@ int elapsed_end_requests(struct elapsed_analysis *analysis)
 static bool is_from_metered(const struct history_event *event)
 {
     for (uint32_t i = 0; i < event->edge_count; i++)
-        if (event->edges[i].kind <= EDGE_INFERRED)
+        if (edge_is_message(&event->edges[i]))
             return true;
     return false;
 }
@@ -317,7 +317,7 @@ static int begin_call(struct elapsed_analysis *analysis, const struct history_ev
     const struct question *question = analysis->asking.question;
     uint32_t origin = event->event.origin;
 
-    begin_exchange(exchange, elapsed_common_time(analysis, origin, question->begin));
+    begin_exchange(exchange, history_common_time(analysis->history, origin, question->begin));
     exchange->request.first = exchange->own;
     if (question->connected == 0 || question->connected <= question->begin)
         return 0;
@@ -326,7 +326,8 @@ static int begin_call(struct elapsed_analysis *analysis, const struct history_ev
                                   .path =
                                       ((const struct record *)event->event.header)->message.path};
     int64_t detail = detail_of(analysis, event, &waited);
-    exchange->request.connected = elapsed_common_time(analysis, origin, question->connected);
+    exchange->request.connected =
+        history_common_time(analysis->history, origin, question->connected);
     exchange->request.connects = detail < 0 ? 0 : (uint32_t)detail;
     return detail < 0 ? (int)detail : 0;
 }
@@ -418,7 +419,7 @@ static void forget_before_gap(struct elapsed_analysis *analysis, uint32_t origin
 
     if (gap == 0)
         return;
-    gap = elapsed_common_time(analysis, origin, gap);
+    gap = history_common_time(analysis->history, origin, gap);
     if (exchange->is_received && interval_at(analysis, exchange->received)->end < gap) {
         forget_received(analysis, exchange);
         exchange->received = 0;

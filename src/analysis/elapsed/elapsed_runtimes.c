@@ -12,6 +12,8 @@
  */
 #include "analysis/elapsed/elapsed_private.h"
 
+#include "event/system_calls.h"
+
 #include <errno.h>
 #include <string.h>
 
@@ -98,8 +100,6 @@ static bool takes_interpreter(const char *procedure)
     return is_procedure(procedure, procedures);
 }
 
-#define CALL_FUTEX 202
-
 static enum elapsed_runtime runtime_of_wait(const struct elapsed_analysis *analysis,
                                             const struct detail *detail)
 {
@@ -114,7 +114,7 @@ static enum elapsed_runtime runtime_of_wait(const struct elapsed_analysis *analy
     memcpy(name, procedure->name, PROCEDURE_NAME_SIZE);
     if (begins_with(name, "runtime."))
         return RUNTIME_GO;
-    if (detail->call != CALL_FUTEX)
+    if (!call_is_futex(detail->call))
         return RUNTIME_NONE;
     if (takes_interpreter(name))
         return RUNTIME_PYTHON;
@@ -127,14 +127,6 @@ static enum elapsed_runtime runtime_of_wait(const struct elapsed_analysis *analy
 static uint64_t process_key(const struct detail *detail)
 {
     return number_key(detail->origin, detail->process_number);
-}
-
-#define CALL_EPOLL_WAIT  232
-#define CALL_EPOLL_PWAIT 281
-
-static bool is_epoll(uint32_t call)
-{
-    return call == CALL_EPOLL_WAIT || call == CALL_EPOLL_PWAIT;
 }
 
 /* A futex, or a wait for it until its time limit. */
@@ -153,7 +145,7 @@ enum elapsed_kind elapsed_kind_in_runtime(const struct elapsed_analysis *analysi
     switch ((enum elapsed_runtime)of->runtime) {
     case RUNTIME_GO: /* a poll until its time limit is for a timer of a goroutine's */
         return is_for_lock(kind) || kind == ELAPSED_EVENT ||
-                       (kind == ELAPSED_TIMER && !is_epoll(of->call))
+                       (kind == ELAPSED_TIMER && !call_is_epoll(of->call))
                    ? ELAPSED_IDLE
                    : kind;
     case RUNTIME_PYTHON:
@@ -186,7 +178,7 @@ static bool is_futex_of_python(const struct elapsed_analysis *analysis,
         interval->waits == 0 ? NULL : &analysis->details[interval->waits - 1];
 
     return interval->wait > 0 && !interval->asleep && waits != NULL &&
-           waits->runtime == RUNTIME_PYTHON_PROCESS && waits->call == CALL_FUTEX;
+           waits->runtime == RUNTIME_PYTHON_PROCESS && call_is_futex(waits->call);
 }
 
 static int count_one(struct lookup *counts, uint64_t process)
@@ -276,8 +268,8 @@ static bool is_affair_of(const struct detail *detail, enum elapsed_runtime runti
 {
     return runtime == RUNTIME_JVM ||
            (runtime == RUNTIME_GO &&
-            (is_epoll(detail->call) ||
-             (detail->call == CALL_FUTEX && detail->pc == 0 && detail->object == 0)));
+            (call_is_epoll(detail->call) ||
+             (call_is_futex(detail->call) && detail->pc == 0 && detail->object == 0)));
 }
 
 int elapsed_find_runtimes(struct elapsed_analysis *analysis)

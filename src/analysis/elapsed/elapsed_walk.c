@@ -129,15 +129,17 @@ void walk_charge_awake(struct walk *walk, uint64_t begin, const struct interval 
 }
 
 /* A process makes its last record before it closes its files and wakes its parent, and may have no CPU meanwhile: then the
- * others still wait for its end. But the end of a file that comes much later is that of another process. */
+ * others still wait for its end. But the end of a file that comes much later than its memory takes to free is that of another
+ * process. */
 static enum elapsed_kind kind_after_arrival(const struct walk *walk,
                                             const struct interval *interval)
 {
     if (interval->source == 0 || interval->is_message || interval->is_likely ||
         !interval_at(walk->analysis, interval->source)->terminates)
         return ELAPSED_UNKNOWN;
-    return interval->asleep && interval->end > interval->arrival + ENDING ? ELAPSED_UNKNOWN
-                                                                          : ELAPSED_CHILD;
+    return interval->asleep && !interval->by_ending && interval->end > interval->arrival + ENDING
+               ? ELAPSED_UNKNOWN
+               : ELAPSED_CHILD;
 }
 
 void walk_charge_from_arrival(struct walk *walk, uint64_t arrival, const struct interval *interval)
@@ -353,7 +355,7 @@ static void charge_before(struct walk *walk, const struct interval *last)
                 is_command ? last->computes : 0);
 }
 
-#define DYING 1000000u /* ns: what a thread takes that is woken to end */
+#define KILLED_WITHIN 1000000u /* ns: what a thread takes that is woken to end */
 
 /* The last thread of a process may be one that slept for a time until exit(2), in another thread, ended it: then it did not
  * wait for what that thread did. (It did if it waited for that thread's end.) */
@@ -365,7 +367,7 @@ static uint32_t find_killed(const struct elapsed_analysis *analysis, uint32_t en
                                       : interval_at(analysis, last->previous);
 
     if (wait == NULL || !wait->limited || wait->source == 0 || wait->is_message ||
-        last->end - wait->end > DYING || interval_at(analysis, wait->source)->terminates)
+        last->end - wait->end > KILLED_WITHIN || interval_at(analysis, wait->source)->terminates)
         return 0;
     return last->previous;
 }

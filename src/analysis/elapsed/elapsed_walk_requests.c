@@ -654,6 +654,11 @@ struct elapsed_row elapsed_step_row(const struct elapsed_analysis *analysis, uin
     return elapsed_row_of(analysis, &part);
 }
 
+const char *elapsed_step_address(const struct elapsed_analysis *analysis, uint32_t detail)
+{
+    return detail == 0 ? NULL : analysis->details[detail - 1].address;
+}
+
 void elapsed_step_received(const struct elapsed_analysis *analysis, uint32_t detail,
                            uint32_t *ret_received, uint32_t *ret_beside)
 {

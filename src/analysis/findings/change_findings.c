@@ -25,14 +25,24 @@ static double gain_of(const struct whatif_trial *trial)
 
 #define NO_CPU_MOST 0.3 /* of the requests' latency */
 
+/* How many times as many requests are answered each second. If that is not known, clients do not think between them. */
+static double growth_of(const struct whatif_answer *answer)
+{
+    double recorded = answer->recorded.per_second, then = answer->then.per_second;
+
+    return recorded > 0 && then > 0 ? then / recorded : answer->recorded.mean / answer->then.mean;
+}
+
 /* The model knows no CPU limit: its requests get the CPU time of more workers. Where no limit was recorded, long waits for a CPU
  * may have one as their reason. */
 static bool may_be_limited(const struct findings_from *from, const struct whatif_trial *trial)
 {
+    double growth = growth_of(&trial->answer);
+
     for (uint32_t i = 0; i < from->communication->process_count; i++) {
         const struct communication_process *process = &from->communication->processes[i];
         if (process_is_named(trial->change.name, process->pid, process->name, process->command) &&
-            findings_process_throttled(from->communication, process))
+            findings_process_limited(from->communication, process, growth))
             return true;
     }
     return trial->answer.lacked > NO_CPU_MOST;
@@ -51,6 +61,8 @@ static bool gain_by_more(const struct findings_from *from, const struct whatif_t
 static unsigned rank_of(const struct findings_from *from, const struct whatif_trial *trial,
                         const struct findings *findings)
 {
+    if (trial->answer.used_up > 0)
+        return 0; /* the CPUs may not have as much */
     switch (trial->change.kind) {
     case WHATIF_REPLICAS:
         return gain_by_more(from, trial) ? 2 : 0;

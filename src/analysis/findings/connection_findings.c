@@ -167,7 +167,7 @@ static bool are_for_one(uint64_t requests, uint64_t connections)
     return each >= 1 - OWN_REQUESTS && each <= 1 + OWN_REQUESTS;
 }
 
-/* Of each connection, if nearly all have as many; 0: they have not, or it is not known. */
+/* How many exchanges each connection has, if nearly all have the same number; else 0, also if it is not known. */
 static uint64_t exchanges_of(const struct exchange_row *caller)
 {
     if (caller == NULL)

@@ -19,16 +19,11 @@ static void add_use(struct file_figures *sum, const struct file_use *use)
     sum->time += histogram_sum(&use->times);
 }
 
-static uint64_t at_most(uint64_t time, uint64_t most)
-{
-    return time < most ? time : most;
-}
-
 /* Several threads may be in calls at the same time. */
 static void leave_out_overlaps(struct file_time *sum, const struct covered_times *covered)
 {
-    sum->reads.time = at_most(sum->reads.time, covered->reads);
-    sum->writes.time = at_most(sum->writes.time, covered->writes);
+    sum->reads.time = smaller_of(sum->reads.time, covered->reads);
+    sum->writes.time = smaller_of(sum->writes.time, covered->writes);
 }
 
 static uint64_t time_of(const struct file_time *sum)

@@ -31,9 +31,9 @@ uint32_t findings_row_of(const struct communication *communication, uint32_t ori
 /* Whether a cgroup of this machine used up its CPU limit often. */
 bool findings_throttled(const struct communication *communication, uint32_t machine);
 
-/* The same for the cgroup of a process, or one above it. */
-bool findings_process_throttled(const struct communication *communication,
-                                const struct communication_process *process);
+/* The same for the cgroup of a process, or one above it; or whether it would, if its CPU time were `growth` times as much. */
+bool findings_process_limited(const struct communication *communication,
+                              const struct communication_process *process, double growth);
 
 /* Each adds the findings of its topics. Returns 0 or -ENOMEM. */
 int findings_of_elapsed(const struct findings_from *from, struct findings *findings);

@@ -50,12 +50,21 @@ static bool is_in(const struct communication_process *process,
             process->cgroup_name[size] == '/');
 }
 
-bool findings_process_throttled(const struct communication *communication,
-                                const struct communication_process *process)
+/* One worker that is never throttled may use all of a limit of one CPU. */
+static bool would_exceed(const struct communication_cgroup *cgroup, double growth)
 {
-    for (size_t i = 0; i < communication->cgroup_count; i++)
-        if (is_in(process, &communication->cgroups[i]) && is_throttled(&communication->cgroups[i]))
+    return cgroup->cpu_limit != 0 && cgroup->cpu_limit != NOT_KNOWN && cgroup->cpu != NOT_KNOWN &&
+           (double)cgroup->cpu * growth > (double)cgroup->cpu_limit;
+}
+
+bool findings_process_limited(const struct communication *communication,
+                              const struct communication_process *process, double growth)
+{
+    for (size_t i = 0; i < communication->cgroup_count; i++) {
+        const struct communication_cgroup *cgroup = &communication->cgroups[i];
+        if (is_in(process, cgroup) && (is_throttled(cgroup) || would_exceed(cgroup, growth)))
             return true;
+    }
     return false;
 }
 

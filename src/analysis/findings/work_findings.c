@@ -37,11 +37,6 @@ static uint64_t work_of(process_row process)
     return process->cpu - process->spun;
 }
 
-static uint64_t larger(uint64_t value, uint64_t other)
-{
-    return value > other ? value : other;
-}
-
 /* Keeps a list of processes with the findings. Returns 0 or -ENOMEM. */
 static int keep(struct findings *findings, const struct communication *communication,
                 const process_row *rows, size_t count, struct finding_processes *ret_processes)
@@ -191,8 +186,8 @@ static size_t find_peers(struct peers of, const process_row *by_name, size_t cou
         struct peers peers = of;
         peers.rows = by_name + i;
         for (next = i; next < count && have_one_name(by_name[next], by_name[i]); next++) {
-            peers.cpu = larger(peers.cpu, work_of(by_name[next]));
-            peers.messages = larger(peers.messages, messages_of(by_name[next]));
+            peers.cpu = larger_of(peers.cpu, work_of(by_name[next]));
+            peers.messages = larger_of(peers.messages, messages_of(by_name[next]));
         }
         peers.count = next - i;
         if (peers.count > 1 && idle_count(&peers) > 0)

@@ -154,17 +154,6 @@ static int add_loss(struct lanes_analysis *analysis, const struct lanes_loss *lo
     return 0;
 }
 
-static uint64_t common_time(const struct lanes_analysis *analysis, uint32_t origin, uint64_t time)
-{
-    int64_t offset;
-    uint64_t error;
-
-    if (origin == 0)
-        return time;
-    history_clock(analysis->history, origin, time, &offset, &error);
-    return time + (uint64_t)offset;
-}
-
 /* The records of a ring come in order, and a LOST as soon as there is space for it: what it reports was after the latest
  * event that was read, at the earliest. */
 static int add(void *self, const struct history_event *event, struct problem *problem)
@@ -178,21 +167,23 @@ static int add(void *self, const struct history_event *event, struct problem *pr
                       sizeof(*analysis->seen)) < 0)
         return -ENOMEM;
     if (analysis->first_record == 0)
-        analysis->first_record = common_time(analysis, origin, record->header.time);
+        analysis->first_record =
+            history_common_time(analysis->history, origin, record->header.time);
     uint64_t before = analysis->seen[origin];
     if (event_is_metered(record->header.id))
         analysis->seen[origin] = record->header.time;
     if (record->header.id != EVENT_LOST)
         return 0;
-    return add_loss(analysis, &(struct lanes_loss){
-                                  .machine = history_machine(analysis->history, origin),
-                                  .begin = common_time(analysis, origin,
-                                                       before != 0 && before < record->header.time
-                                                           ? before
-                                                           : record->header.time),
-                                  .end = common_time(analysis, origin, record->header.time),
-                                  .records = record->lost.count,
-                                  .skipped = record->lost.reason == LOST_SKIPPED});
+    return add_loss(analysis,
+                    &(struct lanes_loss){
+                        .machine = history_machine(analysis->history, origin),
+                        .begin = history_common_time(analysis->history, origin,
+                                                     before != 0 && before < record->header.time
+                                                         ? before
+                                                         : record->header.time),
+                        .end = history_common_time(analysis->history, origin, record->header.time),
+                        .records = record->lost.count,
+                        .skipped = record->lost.reason == LOST_SKIPPED});
 }
 
 /* ---- the result ---- */

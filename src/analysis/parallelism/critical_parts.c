@@ -115,18 +115,6 @@ static int note_arrival(struct critical_parts *parts, const struct history_event
 
 /* ---- while events are read ---- */
 
-/* A time of an origin by the first origin's clock. */
-static uint64_t common_time(const struct critical_path_reading *reading, uint32_t origin,
-                            uint64_t time)
-{
-    uint64_t error;
-    int64_t offset = 0;
-
-    if (origin != 0)
-        history_clock(reading->graph.history, origin, time, &offset, &error);
-    return time + (uint64_t)offset;
-}
-
 static uint16_t kind_of_path(const struct critical_path_reading *reading,
                              const struct history_event *event)
 {
@@ -159,7 +147,8 @@ int critical_note(void *context, uint32_t index, const struct chain *chain, uint
     if (added != index)
         return added < 0 ? (int)added : -EINVAL;
     if (!reading->timed)
-        reading->time = common_time(reading, reading->latest.origin, reading->latest.time);
+        reading->time = history_common_time(reading->graph.history, reading->latest.origin,
+                                            reading->latest.time);
     struct fact *fact = critical_fact(reading, index);
     *fact = (struct fact){.time = reading->time,
                           .pc = chain->pc,
@@ -397,7 +386,7 @@ static uint64_t elapsed_until_end(const struct critical_path_reading *reading)
     for (uint32_t i = 0; i < graph->origin_room; i++) {
         if (graph->origins[i].first == 0)
             continue;
-        uint64_t time = common_time(reading, i, graph->origins[i].first);
+        uint64_t time = history_common_time(reading->graph.history, i, graph->origins[i].first);
         if (time < first)
             first = time;
     }

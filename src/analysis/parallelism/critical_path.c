@@ -20,11 +20,6 @@
 
 /* ---- forward ---- */
 
-static uint64_t later(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
-
 bool critical_has_name(const struct graph *graph, uint32_t process, uint32_t like)
 {
     return strcmp(graph->result->processes[process].name, graph->result->processes[like].name) == 0;
@@ -212,7 +207,7 @@ static uint64_t forward(struct critical_path_reading *reading, const struct what
             reading->chains[stretch->weight - 1] = end;
         if (notes)
             note_idle(reading, i);
-        whole = later(whole, end);
+        whole = larger_of(whole, end);
         if (may_end(reading, i) && end >= longest) {
             reading->end = i;
             longest = end;
@@ -330,7 +325,7 @@ static void mark_path(struct critical_path_reading *reading)
 static void raise_tail(uint64_t *tail, uint64_t to)
 {
     if (to != NO_TAIL)
-        *tail = *tail == NO_TAIL ? to : later(*tail, to);
+        *tail = *tail == NO_TAIL ? to : larger_of(*tail, to);
 }
 
 static uint64_t longer_tail(uint64_t tail, uint64_t by)

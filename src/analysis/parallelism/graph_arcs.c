@@ -193,7 +193,7 @@ static bool is_of_graph(struct graph *graph, const struct arrival *arrival,
 static bool counts(struct graph *graph, const struct arrival *arrival,
                    const struct history_edge *edge)
 {
-    return (edge->kind <= EDGE_INFERRED || !graph->options->messages_only) &&
+    return (edge_is_message(edge) || !graph->options->messages_only) &&
            is_of_graph(graph, arrival, edge);
 }
 
@@ -234,7 +234,7 @@ int graph_add_edges(struct graph *graph, struct arrival *arrival)
             continue;
         if (begins_at_end(edge))
             result = add_end_arc(graph, arrival, edge);
-        else if (edge->kind <= EDGE_INFERRED)
+        else if (edge_is_message(edge))
             result = add_message_arc(graph, arrival, edge);
         else
             result = add_other_arc(graph, arrival, edge);

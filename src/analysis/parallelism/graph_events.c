@@ -12,13 +12,13 @@
  */
 #include "analysis/parallelism/graph_private.h"
 
+#include "event/system_calls.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- events ---- */
-
-enum { CALL_FUTEX = 202, CALL_FUTEX_WAITV = 449 };
 
 /* Whether threads of one process wait for each other, without a record of which one ended the wait. With WAKEUP, no
  * metered thread ends such a wait. A process with one thread so far waits for another process with the same shared
@@ -28,8 +28,7 @@ static bool is_lock(const struct graph *graph, const struct arrival *arrival)
     const struct record *record = (const struct record *)arrival->event->event.header;
     uint32_t call = record->block.system_call;
 
-    return (call == CALL_FUTEX || call == CALL_FUTEX_WAITV) &&
-           !graph->origins[arrival->stream->origin].tells_wakeups &&
+    return call_is_futex(call) && !graph->origins[arrival->stream->origin].tells_wakeups &&
            graph->result->processes[arrival->stream->process].streams > 1;
 }
 
@@ -347,14 +346,6 @@ static int begin_late(struct graph *graph, struct arrival *arrival)
     return result;
 }
 
-static bool is_created(const struct history_event *event)
-{
-    for (uint32_t i = 0; i < event->edge_count; i++)
-        if (event->edges[i].kind == EDGE_CREATION)
-            return true;
-    return false;
-}
-
 static void note_time(struct graph *graph, const struct event *event)
 {
     struct graph_origin *origin = &graph->origins[event->origin];
@@ -410,7 +401,7 @@ int graph_add_event(struct graph *graph, struct graph_stream *stream,
                     const struct history_event *event)
 {
     const struct record *record = (const struct record *)event->event.header;
-    bool created = !stream->runs && is_created(event);
+    bool created = !stream->runs && event_is_created(event);
     struct arrival arrival = {.event = event, .stream = stream};
     int result = 0;
 

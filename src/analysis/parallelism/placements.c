@@ -2,6 +2,8 @@
 /* placements.c: assignments and delays, from files and options. See placements.h. */
 #include "analysis/parallelism/placements.h"
 
+#include "base/amounts.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -13,23 +15,17 @@
 /* Reads a time with its unit, in ns. Returns what is behind it, or NULL. */
 static const char *read_time(const char *text, double *ret_ns)
 {
-    static const struct {
-        const char *suffix;
-        double ns;
-    } units[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
+    uint64_t unit;
     char *end;
 
     if (!isdigit((unsigned char)*text))
         return NULL;
     double number = strtod(text, &end);
-    for (size_t i = 0; i < ARRAY_SIZE(units); i++) {
-        size_t length = strlen(units[i].suffix);
-        if (strncmp(end, units[i].suffix, length) == 0 && !isalpha((unsigned char)end[length])) {
-            *ret_ns = number * units[i].ns;
-            return *ret_ns <= 1e15 ? end + length : NULL;
-        }
-    }
-    return NULL;
+    const char *rest = parse_time_unit(end, &unit);
+    if (rest == NULL || number * (double)unit > 1e15)
+        return NULL;
+    *ret_ns = number * (double)unit;
+    return rest;
 }
 
 static int parse_table(const char *text, struct delay *delay)

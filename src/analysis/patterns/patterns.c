@@ -182,7 +182,7 @@ static int add(void *self, const struct history_event *event, struct problem *pr
     int result = 0;
 
     (void)problem;
-    if (event_is_metered(header->id) && !(header->flags & RECORD_NO_STREAM) && header->stream != 0)
+    if (record_is_of_thread(header))
         result = add_of_thread(analysis, event);
     if (result == 0 && (header->id == EVENT_MESSAGEQUEUED || header->id == EVENT_NETWORK ||
                         header->id == EVENT_PATH || header->id == EVENT_DESTROYPATH))

@@ -8,16 +8,9 @@
  */
 #include "analysis/patterns/patterns_private.h"
 
-#include <errno.h>
+#include "event/system_calls.h"
 
-#define CALL_NANOSLEEP       35u
-#define CALL_CLOCK_NANOSLEEP 230u
-#define CALL_VFORK           58u
-#define CALL_WAIT4           61u
-#define CALL_WAITID          247u
-#define CALL_FUTEX           202u
-#define CALL_FSYNC           74u
-#define CALL_FDATASYNC       75u
+#include <errno.h>
 
 #define NAP_SHORT 10000000u /* ns: below, it gives others a turn */
 #define NAP_RATIO 1.5       /* of the longest and shortest of a series */
@@ -110,7 +103,7 @@ static int end_child(struct patterns_analysis *analysis, const struct history_ev
 /* It writes something down, or takes something that others give it. */
 static bool is_work(uint32_t call)
 {
-    return call == CALL_FSYNC || call == CALL_FDATASYNC || call == CALL_FUTEX;
+    return call == CALL_FSYNC || call == CALL_FDATASYNC || call_is_futex(call);
 }
 
 /* What a script does for a nap: it makes a process, and waits for it. */

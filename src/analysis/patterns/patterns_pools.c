@@ -11,9 +11,9 @@
  */
 #include "analysis/patterns/patterns_private.h"
 
-#include <errno.h>
+#include "event/system_calls.h"
 
-#define CALL_FUTEX 202u
+#include <errno.h>
 
 /* A worker that waits for less than that has waited for the lock of the queue, not for work. */
 #define IDLE_LEAST 200000u /* ns */
@@ -40,7 +40,7 @@ void pools_note_wait(const struct history_event *event, struct pattern_thread *t
 
     if (!thread->fresh)
         return;
-    if (record->header.id == EVENT_BLOCK && record->block.system_call != CALL_FUTEX) {
+    if (record->header.id == EVENT_BLOCK && !call_is_futex(record->block.system_call)) {
         thread->fresh = false;
         return;
     }

@@ -2,6 +2,7 @@
 /* pauses.c: when processes did not answer. See pauses.h. */
 #include "analysis/pauses/pauses.h"
 #include "base/lookup.h"
+#include "event/system_calls.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -540,8 +541,7 @@ static int add(void *self, const struct history_event *event, struct problem *pr
         result = note_signal(analysis, &event->event);
     if (result == 0 && header->id == EVENT_SENSOR)
         result = note_sensor(analysis, &event->event);
-    if (result == 0 && event_is_metered(header->id) && !(header->flags & RECORD_NO_STREAM) &&
-        header->stream != 0)
+    if (result == 0 && record_is_of_thread(header))
         result = add_of_thread(analysis, event);
     return result;
 }

@@ -360,6 +360,8 @@ static void build_totals(const struct statistics *statistics, struct communicati
     result->left = statistics->left;
     result->unseen_bytes = statistics->unseen_bytes;
     result->unseen_sent_bytes = statistics->unseen_sent_bytes;
+    uint64_t begin = beginning(statistics);
+    result->begin = begin == 0 ? 0 : begin - CLOCK_BASE;
     result->duration = duration(statistics);
     result->complete = true;
     for (uint32_t i = 0; i < statistics->origin_count; i++)

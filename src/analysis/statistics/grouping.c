@@ -59,6 +59,11 @@ static void key_by_text(struct group_key *key, const char *text, size_t length)
     key->length = length;
 }
 
+static bool is_of_any(const struct communication_process *process)
+{
+    return process->group != NULL && strcmp(process->group, SHARED_BY_ALL) == 0;
+}
+
 static struct group_key key_of(const struct communication *communication, uint32_t index,
                                enum communication_by by)
 {
@@ -68,7 +73,9 @@ static struct group_key key_of(const struct communication *communication, uint32
 
     if (by == BY_MACHINE || (process->pid == 0 && process->group == NULL))
         return key;
-    if (by == BY_CONTAINER && process->cgroup_name != NULL) {
+    if (is_of_any(process)) {
+        key_by_text(&key, process->group, strlen(process->group));
+    } else if (by == BY_CONTAINER && process->cgroup_name != NULL) {
         key_by_text(&key, process->cgroup_name, container_name(process->cgroup_name, name));
     } else if (by == BY_PROGRAM && process->program != NULL) {
         key_by_text(&key, process->program, strlen(process->program));
@@ -147,6 +154,8 @@ void communication_group_name(const struct communication_process *process, enum 
 {
     if (process->pid == 0 && process->group == NULL)
         strcpy(name, "unknown");
+    else if (is_of_any(process))
+        strcpy(name, "others");
     else if (by == BY_USER && process->user_name != NULL)
         snprintf(name, NAME_SIZE, "%s", process->user_name);
     else if (by == BY_USER)

@@ -29,11 +29,6 @@ static uint64_t or_nothing(uint64_t value)
     return value == NOT_KNOWN ? 0 : value;
 }
 
-static uint64_t least(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b; /* NOT_KNOWN is the largest */
-}
-
 /* ---- machines ---- */
 
 void machine_load_note(struct origin_load *load, const struct summary_record *summary)
@@ -44,7 +39,8 @@ void machine_load_note(struct origin_load *load, const struct summary_record *su
     }
     load->known = true;
     load->last = *summary;
-    load->memory_available_least = least(load->memory_available_least, summary->memory_available);
+    load->memory_available_least = /* NOT_KNOWN is the largest */
+        smaller_of(load->memory_available_least, summary->memory_available);
     if (summary->runnable == NOT_KNOWN)
         return;
     uint64_t others =
@@ -72,7 +68,8 @@ static void merge(struct origin_load *sum, const struct origin_load *more)
     sum->runnable_count += more->runnable_count;
     if (more->runnable_max > sum->runnable_max)
         sum->runnable_max = more->runnable_max;
-    sum->memory_available_least = least(sum->memory_available_least, more->memory_available_least);
+    sum->memory_available_least =
+        smaller_of(sum->memory_available_least, more->memory_available_least);
 }
 
 #define BETWEEN(member) between(load->first.member, load->last.member)

@@ -40,6 +40,11 @@ uint32_t machine_index(const struct statistics *statistics, uint32_t origin)
     return 0;
 }
 
+uint32_t statistics_machine(const struct statistics *statistics, uint32_t origin)
+{
+    return machine_index(statistics, origin);
+}
+
 /* Names a machine; distinct from all before it. */
 static void name_machine(struct communication *result, size_t index, const char *name)
 {

@@ -96,13 +96,16 @@ static uint64_t likeness(const struct statistics *statistics,
     return hash;
 }
 
+/* The row "*" is of all programs, users and containers. */
 static int64_t add_shared_row(struct statistics *statistics, struct communication_process *process)
 {
-    char name[NAME_SIZE] = "*";
+    char name[NAME_SIZE] = SHARED_BY_ALL;
     struct communication_process row = *process;
 
     if (statistics->processes.likes.count <= MOST_SHARED_ROWS)
         communication_group_name(process, BY_PROGRAM, name);
+    else
+        row.program = row.cgroup_name = row.user_name = NULL;
     row.group = communication_keep_text(statistics->rows, name);
     row.command = NULL;
     row.pid = row.stream = row.pid_inside = row.parent_number = 0;

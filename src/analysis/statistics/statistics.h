@@ -336,6 +336,9 @@ struct communication_piece {
     size_t size;
 };
 
+/* `group` of the row of a machine that processes of any kind share, since there are too many kinds. */
+#define SHARED_BY_ALL "*"
+
 /* What a row of the table of processes stands for. */
 enum communication_by {
     BY_PROCESS,
@@ -404,6 +407,7 @@ struct communication {
     uint64_t ended;        /* of these */
     uint64_t unused;       /* sockets' connections without any message; if `chosen`, not known */
     uint64_t failed;       /* connections that failed; not among the others */
+    uint64_t begin;        /* of the first record, by the first origin's clock; 0: there is none */
     uint64_t duration;     /* ns from the first record to the last, while the meter was on */
     bool complete;         /* every recording ended with END_COMPLETE */
     /* messages of streams whose identity record is missing; each such stream counts as a process of its own */
@@ -469,6 +473,10 @@ struct analysis statistics_analysis(struct statistics *statistics);
  * Returns that, or -ENOMEM. */
 int64_t statistics_process_row(struct statistics *statistics, uint32_t origin, uint32_t number,
                                bool *ret_shared);
+
+/* The machine of an origin that has events, by now: an index into `machines` of a result of this moment, in the order of their first
+ * origins. history_machine counts in the order in which machines were read. */
+uint32_t statistics_machine(const struct statistics *statistics, uint32_t origin);
 
 /* The result so far, with that number of origins. More events may be added afterwards. After the last one,
  * history_finish may be called first. Returns 0 or -ENOMEM. The result is independent; free it with

@@ -18,11 +18,11 @@ int whatif_by_time(const void *one, const void *other)
 
 #define ENOUGH 20 /* requests */
 
-double whatif_rate(uint64_t *ends, size_t count)
+double whatif_rate(uint64_t *ends, size_t count, size_t clients)
 {
     size_t first = count < ENOUGH ? 0 : count / 10, last = count - 1 - first;
 
-    if (count < 2)
+    if (count < 2 || count < 2 * clients)
         return 0;
     qsort(ends, count, sizeof(*ends), whatif_by_time);
     return ends[last] > ends[first]
@@ -47,7 +47,7 @@ static void describe_recorded(const struct whatif_model *model, uint64_t *latenc
     *figures = (struct whatif_figures){.requests = model->request_count};
     for (size_t i = 0; i < model->request_count; i++)
         latencies[i] = model->requests[i].end;
-    figures->per_second = whatif_rate(latencies, model->request_count);
+    figures->per_second = whatif_rate(latencies, model->request_count, model->slot_count);
     for (size_t i = 0; i < model->request_count; i++) {
         latencies[i] = model->requests[i].end - model->requests[i].begin;
         all += (double)latencies[i];
@@ -243,6 +243,11 @@ static bool has_calls(const struct whatif_change *change)
            (change->kind == WHATIF_WAIT && change->wait != ELAPSED_NO_CPU && change->amount == 0);
 }
 
+static bool sends_together(const struct whatif_change *change)
+{
+    return change->kind == WHATIF_MERGE && change->amount > 1;
+}
+
 static void begin_changes(struct whatif_asking *asking, bool calls_go, struct problem *problem)
 {
     const struct whatif_model *model = asking->model;
@@ -298,6 +303,20 @@ static int simulate_scaled(struct whatif_asking *asking, const struct whatif_cha
     return 0;
 }
 
+#define BEYOND 1.1 /* less is what a prediction may be off */
+
+/* What no request waits for uses CPUs, too: clients between their requests, workers after their answers. */
+static double used_up_at(const struct whatif_model *model, const struct whatif_change *changes,
+                         size_t count, const struct whatif_answer *answer)
+{
+    double most = model->used > 0 ? answer->recorded.per_second / model->used : 0;
+
+    for (size_t i = 0; i < count; i++)
+        if (changes[i].kind == WHATIF_SPEED || changes[i].kind == WHATIF_PLACE)
+            return 0; /* they use less CPU time, or that of another machine */
+    return answer->then.per_second > BEYOND * most ? most : 0;
+}
+
 int whatif_asking_try(struct whatif_asking *asking, const struct whatif_change *changes,
                       size_t count, struct whatif_answer *ret_answer, struct problem *problem)
 {
@@ -309,10 +328,13 @@ int whatif_asking_try(struct whatif_asking *asking, const struct whatif_change *
     *ret_answer = asking->answer;
     ret_answer->then = then;
     ret_answer->no_cpu = no_cpu_of(asking, asking->changed.ops);
+    ret_answer->used_up = used_up_at(asking->model, changes, count, ret_answer);
     ret_answer->pool = asking->changed.pool;
     ret_answer->pools = asking->changed.pools;
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         ret_answer->calls_stay = ret_answer->calls_stay || has_calls(&changes[i]);
+        ret_answer->together = ret_answer->together || sends_together(&changes[i]);
+    }
     return 0;
 }
 
@@ -328,6 +350,15 @@ static int try_at_best(struct whatif_asking *asking, const struct whatif_change 
                : 0;
 }
 
+static void forget_latencies(struct whatif_answer *answer)
+{
+    struct whatif_figures *const all[] = {&answer->then, &answer->at_best, &answer->low,
+                                          &answer->high};
+
+    for (size_t i = 0; i < ARRAY_SIZE(all); i++)
+        all[i]->median = all[i]->p99 = 0;
+}
+
 int whatif_ask(const struct whatif_model *model, const struct whatif_change *changes, size_t count,
                uint32_t cpus, struct whatif_answer *ret_answer, struct problem *problem)
 {
@@ -340,6 +371,8 @@ int whatif_ask(const struct whatif_model *model, const struct whatif_change *cha
         result = try_at_best(&asking, changes, count, ret_answer, problem);
     if (result == 0)
         result = whatif_find_range(&asking, changes, count, ret_answer, problem);
+    if (result == 0 && ret_answer->together)
+        forget_latencies(ret_answer);
     whatif_asking_end(&asking);
     return result;
 }

@@ -9,7 +9,7 @@
  * A request becomes a program: what it waited for keeps its length (delay), computing takes a CPU of its machine, and each
  * process that it enters is a worker of a pool. Of what ran in parallel, only what ended last is part of it. Time in a queue is
  * not kept: it comes out of the simulation. Clients are closed loops, as many as had requests in progress: each asks again as long
- * after its answer as it did.
+ * after its answer as it did. Processes of one program that ask one after the other are one client.
  *
  *      a pool    threads of one name, in processes of one name and command line
  *      blocking  they have one request at a time: a worker is held from its first to its last step for it
@@ -33,6 +33,7 @@
 
 #define WHATIF_REQUESTS_MOST 50000u /* the first ones */
 #define WHATIF_REQUESTS_FEW  5000u  /* for a report, which has other things to say */
+#define WHATIF_HARDLY_ANY    40u    /* fewer say little about a median */
 
 struct whatif_party {
     uint32_t origin, pid;
@@ -60,6 +61,8 @@ struct whatif_model;
  * It needs the analysis no longer. Returns 0 or -ENOMEM. */
 int whatif_model_new(struct elapsed_analysis *analysis, uint32_t most, bool attached,
                      struct whatif_model **ret_model);
+/* How much of their CPU time the machines used, which bounds how many more requests they can answer. */
+void whatif_model_note_load(struct whatif_model *model, const struct communication *communication);
 void whatif_model_free(struct whatif_model *model); /* NULL is allowed */
 
 /* ---- changes ---- */
@@ -117,6 +120,11 @@ struct whatif_answer {
      * computed just before and after them goes, too. */
     bool calls_stay;
     struct whatif_figures at_best;
+    /* Requests are sent together, and wait for each other's answers: their latencies are not known. They are 0 after whatif_ask. */
+    bool together;
+    /* Requests each second at which the machine has no CPU time left, if all that it used grows with them; 0: `then` is below that,
+     * or it is not known (whatif_model_note_load). */
+    double used_up;
     /* What bounds the rate, the median and the 99th percentile, smallest and largest of each; only whatif_ask fills them in. */
     struct whatif_figures low, high;
     bool is_range; /* the rate or the median may be more than a tenth off ... */
@@ -129,6 +137,7 @@ enum whatif_why {
     WHY_CALLS,    /* see calls_stay */
     WHY_NO_CPU,   /* other programs' use of the CPUs stays, or not */
     WHY_QUEUES,   /* behind work for no recorded request: they stay, or not */
+    WHY_LOAD,     /* see used_up */
     WHY_COLD, /* nearly all was waited for: what remains was computed after it, with cold caches */
     WHY_COUNT,
 };

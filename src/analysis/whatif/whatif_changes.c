@@ -208,6 +208,38 @@ bool whatif_is_connecting(const struct whatif_op *op)
     return op->kind == ELAPSED_CONNECT || op->kind == ELAPSED_RESENT_SYN;
 }
 
+/* The step that became this op. Each does that takes time of its own. */
+static uint32_t step_of(const struct whatif_model *model, const struct whatif_request *request,
+                        uint32_t at)
+{
+    const struct whatif_step *steps = &model->steps[request->first_step];
+    uint32_t before = 0, step = 0;
+
+    for (uint32_t i = 0; i < at; i++) {
+        const struct whatif_op *op = &model->ops[request->first_op + i];
+        before += !is_of_worker(op) && op->type != OP_QUEUED;
+    }
+    for (; step < request->step_count; step++)
+        if (steps[step].queued < steps[step].time && before-- == 0)
+            break;
+    return step;
+}
+
+uint32_t whatif_connected_to(const struct whatif_model *model, const struct whatif_request *request,
+                             uint32_t at)
+{
+    const struct whatif_step *steps = &model->steps[request->first_step];
+    uint32_t first = step_of(model, request, at);
+
+    for (uint32_t i = first + 1; i < request->step_count; i++)
+        if (steps[i].kind == ELAPSED_IN_FLIGHT && steps[i].party == steps[first].party &&
+            steps[i - 1].party != steps[first].party &&
+            (steps[i].address == 0 || steps[first].address == 0 ||
+             steps[i].address == steps[first].address))
+            return steps[i - 1].party; /* which sent the answer */
+    return 0;
+}
+
 uint32_t whatif_asked_next(const struct whatif_model *model, const struct whatif_request *request,
                            uint32_t at)
 {
@@ -229,7 +261,7 @@ static int change_connections(struct whatif_changed *changed, const struct whati
         for (uint32_t k = 0; k < request->op_count; k++) {
             struct whatif_op *op = &changed->ops[request->first_op + k];
             if (!whatif_is_connecting(op) || !changed->is_one[op->of] ||
-                !changed->is_other[whatif_asked_next(model, request, k)])
+                !changed->is_other[whatif_connected_to(model, request, k)])
                 continue;
             op->time = 0;
             drop_call(changed, request, k);

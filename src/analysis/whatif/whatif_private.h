@@ -8,12 +8,13 @@
 /* A part of a request, as recorded. */
 struct whatif_step {
     uint64_t time;
-    uint64_t queued; /* of `time`: in a queue, which the simulation makes anew */
-    uint64_t rest;   /* so long after it the thread took the next request, which was waiting */
-    uint32_t party;  /* who computes or waits; in flight, queued: the receiver */
-    uint32_t thread; /* ... in which thread: index + 1; 0: not known, or on the way */
-    uint8_t kind;    /* enum elapsed_kind */
-    bool polls;      /* a time limit of poll, epoll_wait ... */
+    uint64_t queued;  /* of `time`: in a queue, which the simulation makes anew */
+    uint64_t rest;    /* so long after it the thread took the next request, which was waiting */
+    uint32_t party;   /* who computes or waits; in flight, queued: the receiver */
+    uint32_t thread;  /* ... in which thread: index + 1; 0: not known, or on the way */
+    uint8_t kind;     /* enum elapsed_kind */
+    bool polls;       /* a time limit of poll, epoll_wait ... */
+    uint32_t address; /* in flight, connecting: a hash of the peer's address; 0: not known */
 };
 
 enum whatif_op_type {
@@ -81,6 +82,8 @@ struct whatif_model {
     uint64_t left_out, early;
     bool early_stay;
     uint32_t machines; /* highest origin + 1 */
+    /* Part of its CPU time that the machine used while there were requests, 0 to 1; 0: not known, or there are several machines. */
+    double used;
 };
 
 /* From the first to the last step of a thread in a request. */
@@ -138,6 +141,10 @@ int whatif_apply(struct whatif_changed *changed, const struct whatif_change *cha
 /* Whether a request waits in it until there is a connection. */
 bool whatif_is_connecting(const struct whatif_op *op);
 
+/* To which party the connection goes that the op waits for: the one that answers on it; 0: none does, or it is not metered. */
+uint32_t whatif_connected_to(const struct whatif_model *model, const struct whatif_request *request,
+                             uint32_t at);
+
 /* The party to which the next message of the request goes, from this op on; 0: none. */
 uint32_t whatif_asked_next(const struct whatif_model *model, const struct whatif_request *request,
                            uint32_t at);
@@ -156,9 +163,9 @@ struct whatif_simulated {
     double queued; /* how much of the time in queues is due to what no request shows, 0 to 1 */
 };
 
-/* How many requests ended each second, from the first to the last tenth of them, when as many are in progress as can be. Sorts
- * the times, ns. */
-double whatif_rate(uint64_t *ends, size_t count);
+/* How many requests ended each second, from the first to the last tenth of them, when as many are in progress as can be. 0: not
+ * known, for clients that hardly ask again; with enough workers, such a burst ends at once. Sorts the times, ns. */
+double whatif_rate(uint64_t *ends, size_t count, size_t clients);
 
 /* `latencies`: [request]. Returns 0, -ENOMEM, or -EDEADLK: workers wait for each other. */
 int whatif_simulate(const struct whatif_simulated *run, uint64_t *latencies,

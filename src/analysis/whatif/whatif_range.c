@@ -19,7 +19,6 @@
 
 #define BATCHES     10u
 #define STUDENT     1.833 /* t, nine degrees of freedom: nine tenths are between -t and t */
-#define FEW         40u   /* requests: less than four a batch say nothing about a median */
 #define SPREAD_FEW  0.5
 #define SPREAD_MOST 0.9
 
@@ -50,7 +49,7 @@ static struct spread find_spread(const struct whatif_model *model, uint64_t *lat
     double medians[BATCHES], means[BATCHES];
     size_t count = model->request_count;
 
-    if (count < FEW)
+    if (count < WHATIF_HARDLY_ANY) /* less than four a batch */
         return (struct spread){SPREAD_FEW, SPREAD_FEW};
     for (unsigned i = 0; i < BATCHES; i++) {
         size_t from = count * i / BATCHES, to = count * (i + 1) / BATCHES;
@@ -139,10 +138,24 @@ static void include_warm(const struct whatif_asking *asking, const struct whatif
     warm.median = (uint64_t)(WARM * (double)warm.median);
     warm.p99 = (uint64_t)(WARM * (double)warm.p99);
     warm.per_second = answer->high.per_second;
-    if (warm.median > 0)
+    if (warm.median > 0 && answer->then.per_second > 0)
         warm.per_second =
             fmax(warm.per_second, (double)asking->model->slot_count * 1e9 / (double)warm.median);
     include(answer, &warm, WHY_COLD);
+}
+
+/* Where there is no CPU time left, each client's next answer takes longer. */
+static void include_load(const struct whatif_model *model, struct whatif_answer *answer)
+{
+    struct whatif_figures slow = answer->then;
+
+    if (answer->used_up <= 0)
+        return;
+    double longer = (double)model->slot_count * (1e9 / answer->used_up - 1e9 / slow.per_second);
+    slow.per_second = answer->used_up;
+    slow.median += (uint64_t)longer;
+    slow.p99 += (uint64_t)longer;
+    include(answer, &slow, WHY_LOAD);
 }
 
 #define UNKNOWN 0.05 /* what the model does not know at all, as measured (docs/predictions.md) */
@@ -206,11 +219,14 @@ int whatif_find_range(struct whatif_asking *asking, const struct whatif_change *
     how.queued = 0;
     if (result == 0 && answer->kept > VISIBLE)
         result = try_other(asking, changes, count, how, answer, WHY_QUEUES, problem);
+    include_load(asking->model, answer);
     include_warm(asking, changes, count, answer);
     widen(answer, &spread, tail_low, tail_high);
-    answer->is_range =
-        whatif_is_range(answer->then.per_second, answer->low.per_second, answer->high.per_second) ||
-        whatif_is_range((double)answer->then.median, (double)answer->low.median,
-                        (double)answer->high.median);
+    answer->is_range = (answer->then.per_second > 0 &&
+                        whatif_is_range(answer->then.per_second, answer->low.per_second,
+                                        answer->high.per_second)) ||
+                       (!answer->together &&
+                        whatif_is_range((double)answer->then.median, (double)answer->low.median,
+                                        (double)answer->high.median));
     return result;
 }

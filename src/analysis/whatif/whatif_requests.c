@@ -7,6 +7,7 @@
 
 #include "base/lookup.h"
 #include "event/event.h"
+#include "event/system_calls.h"
 
 #include <errno.h>
 #include <string.h>
@@ -133,6 +134,15 @@ static bool is_on_the_way(unsigned kind)
     return kind == ELAPSED_IN_FLIGHT || kind == ELAPSED_QUEUED;
 }
 
+static uint32_t address_of(const struct building *building, const struct elapsed_step *step)
+{
+    bool has_one = step->kind == ELAPSED_IN_FLIGHT || step->kind == ELAPSED_CONNECT ||
+                   step->kind == ELAPSED_RESENT_SYN;
+    const char *address = has_one ? elapsed_step_address(building->analysis, step->detail) : NULL;
+
+    return address == NULL ? 0 : (uint32_t)hash_bytes(0, address, strlen(address)) | 1;
+}
+
 static int add_step(struct building *building, const struct elapsed_step *step)
 {
     struct whatif_model *model = building->model;
@@ -148,6 +158,7 @@ static int add_step(struct building *building, const struct elapsed_step *step)
         .kind = (uint8_t)step->kind,
         .polls = step->kind == ELAPSED_TIMER &&
                  call_waits_for_any(elapsed_step_row(building->analysis, step->detail).call),
+        .address = address_of(building, step),
     };
     return 0;
 }
@@ -228,6 +239,53 @@ static int take_request(void *context, const struct elapsed_followed *followed)
     return 0;
 }
 
+static bool are_of_one_program(const struct whatif_model *model, uint32_t one, uint32_t other)
+{
+    const struct whatif_party *a = &model->parties[one], *b = &model->parties[other];
+
+    return a->origin == b->origin && a->asked[0] != '\0' && strcmp(a->asked, b->asked) == 0;
+}
+
+/* Among the first `count` slots of the same program: the one whose last request was the latest to end before this one began. */
+static struct whatif_slot *slot_before(const struct whatif_model *model, size_t count,
+                                       const struct whatif_slot *slot)
+{
+    uint64_t begin = model->requests[slot->first - 1].begin, latest = 0;
+    struct whatif_slot *found = NULL;
+
+    for (size_t i = 0; i < count; i++) {
+        struct whatif_slot *before = &model->slots[i];
+        uint64_t end = model->requests[before->last - 1].end;
+        if (end <= begin && end >= latest &&
+            are_of_one_program(model, before->client, slot->client)) {
+            found = before;
+            latest = end;
+        }
+    }
+    return found;
+}
+
+/* A loop of `curl` is one client, though each is a process of its own: after an answer, the next one asks. */
+static void join_slots(struct whatif_model *model)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < model->slot_count; i++) {
+        const struct whatif_slot slot = model->slots[i];
+        struct whatif_slot *before = slot_before(model, kept, &slot);
+        if (before == NULL) {
+            model->slots[kept++] = slot;
+            continue;
+        }
+        struct whatif_request *first = &model->requests[slot.first - 1];
+        struct whatif_request *last = &model->requests[before->last - 1];
+        last->next = slot.first;
+        first->think = first->begin - last->end;
+        before->last = slot.last;
+    }
+    model->slot_count = kept;
+}
+
 int whatif_take_requests(struct whatif_model *model, struct elapsed_analysis *analysis,
                          uint32_t most)
 {
@@ -240,6 +298,8 @@ int whatif_take_requests(struct whatif_model *model, struct elapsed_analysis *an
 
     if (result == 0)
         result = elapsed_each_request(analysis, most, take_request, &building, &count);
+    if (result == 0)
+        join_slots(model);
     if (count > most)
         model->left_out += count - most;
     lookup_done(&building.of_detail);

@@ -154,7 +154,7 @@ static void take_delay(struct searching *searching, const struct whatif_request 
     if (op->is_held) {
         concern(searching, (struct candidate){.kind = WHATIF_NO_HOLDBACK, .time = op->time});
     } else if (whatif_is_connecting(op)) {
-        uint32_t other = searching->names[whatif_asked_next(searching->model, request, at)];
+        uint32_t other = searching->names[whatif_connected_to(searching->model, request, at)];
         concern(searching, (struct candidate){
                                .kind = WHATIF_KEEP, .one = name, .other = other, .time = op->time});
     } else if (whatif_is_own_wait((enum elapsed_kind)op->kind)) {

@@ -355,7 +355,8 @@ static void describe(struct simulation *simulation, struct whatif_figures *figur
     for (size_t i = 0; i < simulation->run->model->request_count; i++)
         all += (double)simulation->latencies[i];
     figures->mean = all / (double)simulation->done;
-    figures->per_second = whatif_rate(simulation->ends, simulation->done);
+    figures->per_second =
+        whatif_rate(simulation->ends, simulation->done, simulation->run->model->slot_count);
     figures->waiting = all > 0 ? simulation->waited / all : 0;
     find_busiest(simulation, figures);
 }

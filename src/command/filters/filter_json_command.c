@@ -23,17 +23,6 @@ static void flush_if_idle(void)
         fflush(stdout);
 }
 
-/* Forgets ended streams and paths after a while; else memory would grow with the stream. */
-static void note_end(struct identities *identities, const struct event *event)
-{
-    const struct record *record = (const struct record *)event->header;
-
-    if (record->header.id == EVENT_TERMINATION)
-        identities_fade_stream(identities, event->origin, record->header.stream);
-    if (record->header.id == EVENT_DESTROYPATH && event->absent == 0)
-        identities_fade_path(identities, event->origin, record->message.path);
-}
-
 static int write_all(struct packet_stream *stream, struct identities *identities,
                      struct problem *problem)
 {
@@ -46,7 +35,7 @@ static int write_all(struct packet_stream *stream, struct identities *identities
         show_note_record(&face, &event);
         if (identities_add(identities, &event) < 0 || show_record(&face, &event) < 0)
             return problem_set(problem, -ENOMEM, "out of memory");
-        note_end(identities, &event);
+        identities_fade(identities, &event); /* else memory would grow with the stream */
         if (ferror(stdout))
             break;
         flush_if_idle();

@@ -21,11 +21,8 @@
 static bool has_copy(const struct hosts *hosts, const struct metered_host *host,
                      char path[PATH_MAX])
 {
-    char file[PATH_MAX];
-
     snprintf(path, PATH_MAX, "%.*s/%s", PATH_MAX - 100, hosts->folder, host->remote->machine);
-    snprintf(file, sizeof(file), "%.*s/control", PATH_MAX - 20, path);
-    return access(file, R_OK) == 0;
+    return trace_has_records(path);
 }
 
 static bool takes_part(const struct metered_host *host)

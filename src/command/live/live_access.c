@@ -60,15 +60,21 @@ int live_access_read_token(const char *path, char token[LIVE_TOKEN_SIZE], struct
 
 /* ---- secrets ---- */
 
-static int make_secret(char secret[LIVE_SECRET_SIZE])
+static int make_digits(char *digits, size_t size)
 {
     unsigned char bytes[(LIVE_SECRET_SIZE - 1) / 2];
+    size_t count = (size - 1) / 2;
 
-    if (getrandom(bytes, sizeof(bytes), 0) != sizeof(bytes))
+    if (getrandom(bytes, count, 0) != (ssize_t)count)
         return -EIO;
-    for (size_t i = 0; i < sizeof(bytes); i++)
-        snprintf(secret + 2 * i, 3, "%02x", bytes[i]);
+    for (size_t i = 0; i < count; i++)
+        snprintf(digits + 2 * i, 3, "%02x", bytes[i]);
     return 0;
+}
+
+static int make_secret(char secret[LIVE_SECRET_SIZE])
+{
+    return make_digits(secret, LIVE_SECRET_SIZE);
 }
 
 int live_access_init(struct live_access *access, const char *name, const char *token)
@@ -78,7 +84,9 @@ int live_access_init(struct live_access *access, const char *name, const char *t
     if (token != NULL)
         snprintf(access->token, sizeof(access->token), "%s", token);
     int result = make_secret(access->once);
-    return result == 0 ? make_secret(access->cookie) : result;
+    if (result == 0)
+        result = make_secret(access->cookie);
+    return result == 0 ? make_digits(access->mark, sizeof(access->mark)) : result;
 }
 
 void live_access_done(struct live_access *access)

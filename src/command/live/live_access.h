@@ -2,7 +2,7 @@
 /*
  * live_access.h: who may read what dpm live serves. Private to command/.
  *
- *      GET /?token=4f0c...       once      --> the page, Set-Cookie: dpm-live-9465=81ab...; SameSite=Strict
+ *      GET /?token=4f0c...       once      --> the page, Set-Cookie: dpm-live-9465-7c02d1e9=81ab...; SameSite=Strict
  *      GET /events               with that cookie, from a page of this host (Host, Origin)
  *      GET /metrics              Host, or the token of --token
  *
@@ -18,13 +18,15 @@
 
 #define LIVE_TOKEN_SIZE  256
 #define LIVE_SECRET_SIZE 33 /* 128 bits in hexadecimal digits */
+#define LIVE_MARK_SIZE   9  /* 32 bits */
 
 struct live_access {
     char name[INET6_ADDRSTRLEN + 2]; /* the server's address, as in a URL */
     char token[LIVE_TOKEN_SIZE];     /* "": none is needed for metrics */
     char once[LIVE_SECRET_SIZE];     /* the token of the page's address */
     char cookie[LIVE_SECRET_SIZE];
-    bool was_used; /* `once` is new, and was not printed yet */
+    char mark[LIVE_MARK_SIZE]; /* of the cookie's name: random, no secret */
+    bool was_used;             /* `once` is new, and was not printed yet */
 };
 
 /* Reads a token of 16 to 255 characters from a file that only its owner may read. Returns 0, or a negative errno with a line in

@@ -13,14 +13,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define SECOND       1000000000u
 #define STEP_MOST    100000000u  /* ns that one step takes, about */
 #define SLICE        250000000u  /* ns of a trace that are read at a time while it catches up */
-#define LOOK_EACH    100000000u  /* ns: how often a trace that grows is looked at */
 #define SLICE_LIVE   20000000u   /* the same, when it has caught up */
+#define LOOK_EACH    100000000u  /* ns: how often a trace that grows is looked at */
 #define HELD_LITTLE  20          /* a snapshot may lack one in so many events of its interval ... */
 #define SETTLES_MOST 2000000000u /* ... or any, after ns (`settles_most`) */
 #define LATER_PART   10 /* a snapshot is later than the one before by this part of the interval */
@@ -147,17 +146,6 @@ static int open_trace(struct live_feed *feed, const char *name, struct problem *
     return 0;
 }
 
-static bool has_records(const char *path)
-{
-    char file[PATH_MAX];
-    struct stat status;
-
-    snprintf(file, sizeof(file), "%.*s/metadata", PATH_MAX - 16, path);
-    bool described = stat(file, &status) == 0;
-    snprintf(file, sizeof(file), "%.*s/control", PATH_MAX - 16, path);
-    return described && stat(file, &status) == 0 && status.st_size > 0;
-}
-
 /* One that is still recorded is followed, and then all are. Copies may come packet by packet. */
 static int open_traces(struct live_feed *feed, struct problem *problem)
 {
@@ -167,13 +155,13 @@ static int open_traces(struct live_feed *feed, struct problem *problem)
     int result = 0;
 
     for (size_t i = 0; result == 0 && i < count; i++)
-        if (joins && !has_records(traces[i]))
+        if (joins && !trace_has_records(traces[i]))
             grows = true; /* it has just begun, and joins later */
         else
             grows |= is_being_recorded(traces[i], problem, &result);
     feed->kind = grows ? FEED_GROWING : FEED_FINISHED;
     for (size_t i = 0; result == 0 && i < count; i++)
-        if (!joins || has_records(traces[i]))
+        if (!joins || trace_has_records(traces[i]))
             result = open_trace(feed, traces[i], problem);
     return result;
 }
@@ -210,7 +198,7 @@ static int look_for_others(struct live_feed *feed, bool *ret_listed, struct prob
         snprintf(path, sizeof(path), "%.*s/%.255s", PATH_MAX - 300, feed->options.folder,
                  list[i]->d_name);
         if (result == 0 && live_feed_takes(list[i]->d_name, feed->options.job) &&
-            has_records(path) && !is_open(feed, path)) {
+            trace_has_records(path) && !is_open(feed, path)) {
             result = open_trace(feed, path, problem);
             feed->joined = feed->looked;
             /* its earlier records are read at once: no one opens the gate for a time that has passed */

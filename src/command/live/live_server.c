@@ -371,7 +371,9 @@ static int listen_at(struct live_server *server, const struct sockaddr *address,
         live_reader_connected, server, MHD_OPTION_END);
     if (server->daemon != NULL) {
         pthread_mutex_lock(&server->mutex);
-        snprintf(server->cookie_name, COOKIE_NAME_SIZE, "dpm-live-%u", port_of(server->daemon));
+        /* browsers keep cookies by host: several servers with one port may all be 127.0.0.1, through tunnels */
+        snprintf(server->cookie_name, COOKIE_NAME_SIZE, "dpm-live-%u-%s", port_of(server->daemon),
+                 server->access.mark);
         pthread_mutex_unlock(&server->mutex);
         return 0;
     }

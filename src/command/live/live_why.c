@@ -3,6 +3,8 @@
 #include "command/live/live_why.h"
 
 #include "base/folder.h"
+#include "command/shared/selection.h"
+#include "trace/trace.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -24,6 +26,7 @@
 #include <unistd.h>
 
 #define TEXT_MOST      262144        /* bytes of an answer */
+#define NOTES_MOST     400           /* bytes before it */
 #define PATIENCE       120000000000u /* ns for the recording, and for the answer */
 #define WORDS_MOST     300           /* of a command: traces are of at most 256 machines */
 #define VARIABLES_MOST 1000          /* of the environment */
@@ -37,12 +40,14 @@ struct live_why {
     const char *const *chosen; /* NULL: traces */
     char **traces;
     size_t trace_count;
+    int64_t began; /* as live_why_traces */
     /* the question that is answered */
     pthread_t thread;
     bool has_thread, is_busy, ends;
     pid_t child; /* 0: none */
     struct live_why_question question;
-    int lock; /* of the folder of the recording, which the child has, too; -1: none */
+    int64_t asked_since; /* its times count from there: as live_why_traces */
+    int lock;            /* of the folder of the recording, which the child has, too; -1: none */
     void (*done)(void *context, char *text);
     void *context;
 };
@@ -146,11 +151,12 @@ void live_why_free(struct live_why *why)
     free(why);
 }
 
-int live_why_traces(struct live_why *why, char *const *traces, size_t count)
+int live_why_traces(struct live_why *why, char *const *traces, size_t count, int64_t began)
 {
     int result = 0;
 
     pthread_mutex_lock(&why->mutex);
+    why->began = began;
     if (!why->is_busy && count != why->trace_count) { /* else the next time */
         forget_traces(why);
         why->traces = calloc(count + 1, sizeof(*why->traces));
@@ -281,28 +287,97 @@ static int record(struct live_why *why, char *trace, char *text)
     return run(why, words, false, text);
 }
 
+/* A single trace is asked by its own clock: the wall clock may be set meanwhile. INT64_MAX: not known. */
+static int64_t own_begin(struct source *source, struct problem *problem)
+{
+    struct event event;
+    uint64_t complete;
+
+    return source->next(source, &event, &complete, problem) == SOURCE_RECORD
+               ? (int64_t)event.header->time
+               : INT64_MAX;
+}
+
+/* The clock of the first record that the traces have now, from which --from counts, as live_why_traces; INT64_MAX: not known. */
+static int64_t first_record(char *const *traces, size_t count)
+{
+    int64_t first = INT64_MAX;
+
+    for (size_t i = 0; i < count; i++) {
+        const char *name = traces[i];
+        struct source *source;
+        struct problem problem;
+        int64_t begin = INT64_MAX;
+        if (trace_open(&name, 1, &source, &problem) < 0) /* dpm why says so */
+            return INT64_MAX;
+        if (count == 1)
+            begin = own_begin(source, &problem);
+        else if (selected_source_begin(source, &begin, &problem) < 0)
+            begin = INT64_MAX;
+        if (begin < first)
+            first = begin;
+        trace_close(source);
+    }
+    return first;
+}
+
+/* The times of the question, as --from and --to count them: from MACHINE, which is made before the meter is loaded, or, of a trace of
+ * the newest records, from the oldest one that it still has. false: that part is no longer there. */
+static bool place_question(const struct live_why *why, char *const *traces, size_t count,
+                           struct live_why_question *question)
+{
+    int64_t first = first_record(traces, count);
+    int64_t later = first == INT64_MAX || why->asked_since == 0 ? 0 : why->asked_since - first;
+    int64_t from = (int64_t)question->from + later, to = (int64_t)question->to + later;
+
+    question->from = question->from == 0 || from < 0 ? 0 : (uint64_t)from;
+    question->to = to < 0 ? 0 : (uint64_t)to;
+    return question->to > question->from;
+}
+
+/* What --from and --process cannot say of several machines. Returns how many bytes. */
+static size_t add_notes(const struct live_why_question *question, size_t traces, char *text)
+{
+    int size = 0;
+
+    text[0] = '\0';
+    if (traces > 1)
+        size = snprintf(
+            text, NOTES_MOST,
+            "With several traces, each machine's own wall clock says which part this is%s.\n\n",
+            question->pid != 0 ? "; all processes with this number are included" : "");
+    return size < 0 ? 0 : (size_t)size;
+}
+
+/* `text`: of NOTES_MOST + TEXT_MOST + 1 bytes. */
 static int explain(struct live_why *why, char *const *traces, size_t trace_count, char *text)
 {
+    struct live_why_question question = why->question;
     char from[32], to[32], pid[16], *words[WORDS_MOST] = {"dpm", "why"};
-    size_t count = 2;
+    size_t count = 2, notes = why->chosen == NULL ? add_notes(&question, trace_count, text) : 0;
 
-    snprintf(from, sizeof(from), "%.9fs", (double)why->question.from / 1e9);
-    snprintf(to, sizeof(to), "%.9fs", (double)why->question.to / 1e9);
-    snprintf(pid, sizeof(pid), "%" PRIu32, why->question.pid);
+    if (why->chosen == NULL && !place_question(why, traces, trace_count, &question)) {
+        snprintf(text, TEXT_MOST,
+                 "The trace no longer has the records of this part of the time.\n");
+        return -ENOENT;
+    }
+    snprintf(from, sizeof(from), "%.9fs", (double)question.from / 1e9);
+    snprintf(to, sizeof(to), "%.9fs", (double)question.to / 1e9);
+    snprintf(pid, sizeof(pid), "%" PRIu32, question.pid);
     if (why->chosen == NULL) {
         words[count++] = "--from";
         words[count++] = from;
         words[count++] = "--to";
         words[count++] = to;
     }
-    if (why->question.pid != 0) {
+    if (question.pid != 0) {
         words[count++] = "--process";
         words[count++] = pid;
     }
     words[count++] = "--";
     for (size_t i = 0; i < trace_count && count + 1 < WORDS_MOST; i++)
         words[count++] = traces[i];
-    return run(why, words, true, text);
+    return run(why, words, true, text + notes);
 }
 
 static void explain_recorded(struct live_why *why, char *text)
@@ -329,7 +404,7 @@ static void explain_recorded(struct live_why *why, char *text)
 static void *work(void *context)
 {
     struct live_why *why = context;
-    char *text = malloc(TEXT_MOST + 1);
+    char *text = malloc(NOTES_MOST + TEXT_MOST + 1);
 
     if (text != NULL && why->chosen != NULL)
         explain_recorded(why, text);
@@ -358,6 +433,7 @@ int live_why_ask(struct live_why *why, const struct live_why_question *question,
         pthread_join(why->thread, NULL); /* it has answered, and ends */
     if (result == 0) {
         why->question = *question;
+        why->asked_since = why->began;
         why->done = done;
         why->context = context;
         result = -pthread_create(&why->thread, NULL, work, why);

@@ -29,8 +29,9 @@ void live_why_end(struct live_why *why);
 /* After live_why_end, when nothing asks any more. NULL is allowed. */
 void live_why_free(struct live_why *why);
 
-/* These are the traces now, which are copied. Returns 0 or -ENOMEM. */
-int live_why_traces(struct live_why *why, char *const *traces, size_t count);
+/* These are the traces now, which are copied. `began`: from when times of questions count: of one trace, by its own clock; of several, whose clocks differ, ns since 1970; 0: not
+ * known yet. Returns 0 or -ENOMEM. */
+int live_why_traces(struct live_why *why, char *const *traces, size_t count, int64_t began);
 
 /* Asks. `done` is called in another thread, with a text that becomes its own; or NULL: out of memory. Returns 0, or -EBUSY: one
  * question is answered at a time; -ENOENT: there are no traces; or another negative errno, and `done` is not called. */

@@ -512,10 +512,8 @@ void top_costs(const struct live_snapshot *snapshot, bool records, size_t width,
     add(&line, " of a CPU");
     if (!records && snapshot->own_rate != NOT_KNOWN)
         add_cost(&line, ", recorder ", snapshot->own_rate, SECOND);
-    if (snapshot->own.hook_records > 0)
-        add_cost(&line, ", hooks ",
-                 snapshot->records * (snapshot->own.hook / snapshot->own.hook_records),
-                 snapshot->length);
+    if (snapshot->hook_rate != NOT_KNOWN)
+        add_cost(&line, ", hooks ", snapshot->hook_rate, SECOND);
     for (size_t i = 0; i < snapshot->machine_count; i++)
         add_machine(&line, &snapshot->machines[i], snapshot->last);
 }

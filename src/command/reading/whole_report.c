@@ -82,15 +82,31 @@ static bool find_changes(struct whole_report *whole)
 {
     struct problem ignored;
 
-    return whole->found.whatif != NULL &&
-           whatif_search(whole->found.whatif, found_cpus(&whole->found), CHANGES_MOST, STEPS_MOST,
+    if (whole->found.whatif == NULL)
+        return false;
+    whatif_model_note_load(whole->found.whatif, whole->found.communication);
+    return whatif_search(whole->found.whatif, found_cpus(&whole->found), CHANGES_MOST, STEPS_MOST,
                          &whole->changes, &ignored) == 0;
+}
+
+static void describe_times(struct whole_report *whole)
+{
+    const struct selection *selection = whole->selection;
+    int length = 0;
+
+    if (selection != NULL && selection->from != 0)
+        length = snprintf(whole->times, sizeof(whole->times), " --from %.12gs",
+                          (double)selection->from / 1e9);
+    if (selection != NULL && selection->to != 0)
+        snprintf(whole->times + length, sizeof(whole->times) - (size_t)length, " --to %.12gs",
+                 (double)selection->to / 1e9);
 }
 
 static void take_results(struct whole_report *whole)
 {
     const struct analyses_found *found = &whole->found;
 
+    describe_times(whole);
     whole->runs = (struct parallelism_runs){&whole->options, &whole->found.run, 1};
     whole->report = (struct report){
         .communication = found->communication,
@@ -105,6 +121,7 @@ static void take_results(struct whole_report *whole)
         .recorded = found->run.recorded,
         .graph = whole->picture.graph,
         .traces = whole->traces,
+        .times = whole->times,
     };
 }
 

@@ -53,7 +53,8 @@ struct whole_report {
     struct parallelism_options options;
     struct parallelism_runs runs;
     struct picture picture;
-    char *traces; /* names, quoted; NULL: there is no trace */
+    char *traces;   /* names, quoted; NULL: there is no trace */
+    char times[64]; /* as options */
     char *interrupted;
     struct analyses_wanted wanted;
     struct readings *readings; /* of a recording that runs */

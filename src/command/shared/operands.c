@@ -8,6 +8,8 @@
  */
 #include "command/shared/command.h"
 
+#include "trace/trace.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -71,7 +73,7 @@ static int take_inner(const char *directory, const char *name)
 
     if (name[0] == '.')
         return 0;
-    if (is_trace && has_file(path, "control")) {
+    if (is_trace && trace_has_records(path)) {
         int result = take(path);
         return result < 0 ? result : 1;
     }

@@ -5,7 +5,6 @@
 #include "monitor/wire.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -185,23 +184,6 @@ int view_hosts_interrupted(const struct view_hosts *hosts, struct problem *probl
 
 /* ---- begin ---- */
 
-static int read_text(struct view_hosts *hosts, struct problem *problem)
-{
-    int file = open(hosts->options.file_name, O_RDONLY | O_CLOEXEC);
-    ssize_t size = 0, got = 1;
-
-    hosts->text = calloc(1, VIEW_FILE_MOST + 1);
-    while (file >= 0 && hosts->text != NULL && got > 0 && size < VIEW_FILE_MOST) {
-        got = read(file, hosts->text + size, VIEW_FILE_MOST - (size_t)size);
-        size += got > 0 ? got : 0;
-    }
-    if (file >= 0)
-        close(file);
-    return file < 0 || hosts->text == NULL || got < 0
-               ? problem_set(problem, -EIO, "cannot read %s again", hosts->options.file_name)
-               : 0;
-}
-
 static int add_hosts(struct view_hosts *hosts, struct problem *problem)
 {
     struct remote *remote = conduct_remote(hosts->conduct);
@@ -280,7 +262,7 @@ static void begin_host(struct view_host *host, remote_answer took)
         json_array_append_new(objects, json_string(hosts->options.objects[i]));
     json_t *params = json_pack(
         "{s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:o}", "name", hosts->options.file_name, "text",
-        hosts->text, "machine", host->remote->name, "begin", ++host->begin, "every",
+        hosts->options.file->text, "machine", host->remote->name, "begin", ++host->begin, "every",
         (json_int_t)hosts->options.every, "interval", (json_int_t)hosts->options.interval, "beat",
         (json_int_t)beat_of(hosts->options.file), "objects", objects);
     remote_call(conduct_remote(hosts->conduct), host->remote, "view.begin", params, VIEW_CALL_MS,
@@ -328,9 +310,7 @@ int view_hosts_begin(const struct view_hosts_options *options, struct view_hosts
     if (hosts == NULL)
         return problem_set(problem, -ENOMEM, "out of memory");
     hosts->options = *options;
-    int result = read_text(hosts, problem);
-    if (result == 0)
-        result = connect_all(hosts, problem);
+    int result = connect_all(hosts, problem);
     if (result == 0)
         result = view_clocks_begin(hosts, problem);
     if (result < 0) {
@@ -445,6 +425,5 @@ void view_hosts_end(struct view_hosts *hosts, struct monitor_counts *counts)
     for (size_t i = 0; i < hosts->count; i++)
         json_decref(hosts->list[i].steps);
     free(hosts->list);
-    free(hosts->text);
     free(hosts);
 }

@@ -16,7 +16,7 @@ struct view_hosts;
 
 struct view_hosts_options {
     const struct hosts_options *hosts;
-    const struct view_file *file;
+    const struct view_file *file; /* from view_read */
     const char *file_name;
     const char *const *objects; /* "NAME=PROGRAM" */
     size_t object_count;

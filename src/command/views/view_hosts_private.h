@@ -29,7 +29,6 @@ struct view_host {
 struct view_hosts {
     struct view_hosts_options options;
     char session[FABRIC_NAME_MOST + 1];
-    char *text; /* of the file of views */
     struct conduct *conduct;
     struct view_host *list;
     size_t count;

@@ -259,13 +259,23 @@ static __always_inline void note_established(struct sock *sk)
         end_connect(path, sk, 0, false);
 }
 
+/* Why the connection of a socket is closed, or 0 if a call closes it, which owns the socket then. What comes from the
+ * network sets the error first: the program may have taken it (SO_ERROR) before this hook. It was a refusal, because no
+ * other error comes so soon. */
+static __always_inline uint32_t error_of(struct sock *sk)
+{
+    uint32_t error = sk->sk_err;
+
+    return error == 0 && sk->sk_lock.owned == 0 ? ECONNREFUSED : error;
+}
+
 /* The connection of a connect() is closed before it was established. */
 static __always_inline void note_failed(struct sock *sk)
 {
     struct path *path = bpf_sk_storage_get(&paths, sk, NULL, 0);
 
     if (path != NULL && path->role == PATH_ROLE_CONNECTED && path->connector != 0)
-        end_connect(path, sk, sk->sk_err, true);
+        end_connect(path, sk, error_of(sk), true);
 }
 
 /* connect or listen, in their caller. Connections inherit a copy of what their listener gets. */

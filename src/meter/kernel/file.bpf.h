@@ -16,8 +16,6 @@
 
 #include "meter/kernel/call.bpf.h"
 
-#define FLAGS_OF_FILE (EVENT_FLAG(EVENT_READ) | EVENT_FLAG(EVENT_WRITE))
-
 /* ---- files ---- */
 
 /* `file` is known by its address. False: something else than a regular file or a block device. */

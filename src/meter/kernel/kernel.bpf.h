@@ -475,8 +475,13 @@ struct sk_buff_head {
     spinlock_t lock;
 };
 
+struct socket_lock {
+    int owned; /* by a system call */
+};
+
 struct sock {
     struct sock_common __sk_common;
+    struct socket_lock sk_lock;
     struct sk_buff_head sk_receive_queue;
     struct socket *sk_socket;
     uint8_t sk_shutdown;
@@ -699,6 +704,7 @@ enum {
     EINTR = 4,
     EISCONN = 106,
     EALREADY = 114,
+    ECONNREFUSED = 111,
     EINPROGRESS = 115,
     ECANCELED = 125,
     ERESTARTSYS = 512,

@@ -240,8 +240,6 @@ static __attribute__((always_inline)) void lose_record(struct sensor_state *stat
     /* its reader knows nothing of this one: so the next one is new to it */
     memory->has_last = 0;
     memory->was_true = SENSOR_UNTOLD;
-    if (state->sampled)
-        state->armed = 1;
 }
 
 static __attribute__((always_inline)) void fill_record(struct sensor_event_record *record,
@@ -370,8 +368,6 @@ static __attribute__((always_inline)) void judge(struct sensor_state *state, str
     else if (run->code->conditional &&
              !is_accepted(run->memory, &run->machine, run->code->conditional))
         __sync_fetch_and_add(&state->refused, 1);
-    else if (state->sampled && __sync_lock_test_and_set(&state->armed, 0) == 0)
-        __sync_fetch_and_add(&state->refused, 1);
     else if (run->code->texts)
         put_texts(state, run);
     else
@@ -390,7 +386,7 @@ static __attribute__((always_inline)) struct sensor_state *find(struct run *run,
     if (run->code == NULL)
         return NULL;
     struct sensor_state *state = &states[run->code->sensor & (SENSORS - 1)];
-    if (!state->on || (state->sampled && !state->armed) || !is_its_program(state, run))
+    if (!state->on || !is_its_program(state, run))
         return NULL;
     __sync_fetch_and_add(&state->hits, 1);
     return state;

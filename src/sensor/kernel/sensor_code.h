@@ -168,8 +168,6 @@ struct sensor_process {
 /* What the kernel knows of a sensor. dpm maps it, and both write to it. */
 struct sensor_state {
     uint32_t on;
-    uint32_t armed; /* sampled: 1: asked for a record */
-    uint32_t sampled;
     uint32_t changes_only;
     uint32_t notify;
     uint32_t generation;

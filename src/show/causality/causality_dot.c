@@ -7,17 +7,7 @@
  */
 #include "show/causality/causality_face.h"
 
-/* Prints a quoted string. */
-static void put_string(FILE *file, const char *text)
-{
-    fputc('"', file);
-    for (const char *at = text; *at != '\0'; at++) {
-        if (*at == '"' || *at == '\\')
-            fputc('\\', file);
-        fputc(*at, file);
-    }
-    fputc('"', file);
-}
+#include "show/text/xml.h"
 
 static void write_state(const struct causality_diagram *diagram, size_t index, FILE *file)
 {
@@ -30,7 +20,7 @@ static void write_state(const struct causality_diagram *diagram, size_t index, F
     snprintf(label, sizeof(label), "%s%s%s%s%s", letter, name[0] == '\0' ? "" : " ", name,
              after[0] == '\0' ? "" : ", ", after);
     fprintf(file, "  s%zu [label=", index);
-    put_string(file, label);
+    dot_string(file, label);
     fputs(index == 0 ? ", shape=ellipse];\n" : "];\n", file);
 }
 
@@ -41,7 +31,7 @@ static void write_arc(const struct causality_diagram *diagram, size_t index, FIL
 
     arc_text(arc, text);
     fprintf(file, "  s%zu -> s%zu [label=", arc->from, arc->to);
-    put_string(file, text);
+    dot_string(file, text);
     fprintf(file, ", penwidth=%.1f%s];\n", 1 + 4 * show_share(arc->count, arc->of),
             arc->of == 0 ? ", style=dashed" : "");
 }
@@ -52,7 +42,7 @@ int causality_diagram_dot(const struct causality_diagram *diagram, FILE *file)
 
     diagram_title(diagram, title);
     fputs("digraph causality {\n  rankdir=LR;\n  labelloc=t;\n  label=", file);
-    put_string(file, title);
+    dot_string(file, title);
     fputs(";\n  node [shape=box, style=rounded, fontname=\"sans-serif\", fontsize=11];\n"
           "  edge [fontname=\"sans-serif\", fontsize=10];\n",
           file);

@@ -7,24 +7,10 @@
  */
 #include "show/graph/history_graph.h"
 
+#include "show/text/xml.h"
+
 #include <inttypes.h>
 #include <string.h>
-
-/* Prints a quoted string. A backslash would begin an escape (node name, line alignment). */
-static void put_string(FILE *file, const char *text)
-{
-    fputc('"', file);
-    for (const char *at = text; *at != '\0'; at++) {
-        if (*at == '\n') {
-            fputs("\\n", file);
-            continue;
-        }
-        if (*at == '"' || *at == '\\')
-            fputc('\\', file);
-        fputc(*at, file);
-    }
-    fputc('"', file);
-}
 
 /* Lines along a stream: without a wait, and with one of a colour. */
 #define WAY_LOOK    "color=\"#777777\", penwidth=2"
@@ -38,7 +24,7 @@ static void write_event(const struct history_graph *graph, const struct graph_ev
     graph_describe_event(graph, event, text);
     fprintf(file, "    e%" PRIu64 " [label=\"%s\", tooltip=", event->number,
             graph_event_name(event));
-    put_string(file, text);
+    dot_string(file, text);
     fputs("];\n", file);
 }
 
@@ -75,7 +61,7 @@ static void write_way(const struct history_graph *graph, const struct graph_even
         graph_describe_wait(graph, &graph->waits[event->wait], text + strlen(text));
     }
     fputs(", tooltip=", file);
-    put_string(file, text);
+    dot_string(file, text);
     fputs("];\n", file);
 }
 
@@ -85,7 +71,7 @@ static void write_column(const struct history_graph *graph, size_t column, FILE 
 
     graph_column_name(graph, &graph->columns[column], text);
     fprintf(file, "  subgraph cluster_%zu {\n    label=", column);
-    put_string(file, text);
+    dot_string(file, text);
     fputs(";\n", file);
     for (size_t i = 0; i < graph->event_count; i++) {
         const struct graph_event *event = &graph->events[i];
@@ -125,8 +111,8 @@ static void write_arc(const struct history_graph *graph, const struct graph_even
         fprintf(file, ", %s", graph_arc_look(ARC_CRITICAL)->dot);
     fputs(", tooltip=", file);
     graph_describe_edge(graph, event, edge, text);
-    put_string(file, text);
-    if (edge->kind <= EDGE_INFERRED || edge->kind == EDGE_FILE) {
+    dot_string(file, text);
+    if (edge_is_message(edge) || edge->kind == EDGE_FILE) {
         show_bytes(edge->bytes, text);
         fprintf(file, ", label=\"%s\"", text);
     }
@@ -142,7 +128,7 @@ static void write_answer(const struct history_graph *graph, const struct graph_e
     begin_arc(graph, event->marks.sent, event, event->edge_count, file);
     fprintf(file, "%s, tooltip=", graph_arc_look(ARC_ANSWER)->dot);
     graph_describe_answer(graph, event, text);
-    put_string(file, text);
+    dot_string(file, text);
     show_duration(event->marks.took, unit);
     fprintf(file, ", label=\"%s\"];\n", unit);
 }
@@ -189,7 +175,7 @@ int history_graph_dot(const struct history_graph *graph, FILE *file)
 
     graph_title(graph, text);
     fputs("digraph history {\n  newrank=true;\n  labelloc=t;\n  label=", file);
-    put_string(file, text);
+    dot_string(file, text);
     fputs(";\n  node [shape=box, style=rounded, fontname=\"sans-serif\", fontsize=10];\n"
           "  edge [fontname=\"sans-serif\", fontsize=9];\n",
           file);

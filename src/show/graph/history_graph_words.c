@@ -282,7 +282,7 @@ static void add_ends(const struct history_graph *graph, uint64_t number,
 void graph_describe_edge(const struct history_graph *graph, const struct graph_event *event,
                          const struct history_edge *edge, char text[GRAPH_TEXT_SIZE])
 {
-    bool passes = edge->kind <= EDGE_INFERRED || edge->kind == EDGE_FILE;
+    bool passes = edge_is_message(edge) || edge->kind == EDGE_FILE;
     char count[COUNTED_SIZE];
 
     text[0] = '\0';

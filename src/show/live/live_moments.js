@@ -48,8 +48,13 @@ function orNaN(value) {
     return value ?? NaN;
 }
 
+/* Of a recording of another system it may not be known. */
+function cpuValue(row) {
+    return row.cpu_ns === null || row.cpu_ns === undefined ? NaN : Math.max(0, row.cpu_ns - (row.cpu_earlier_ns ?? 0));
+}
+
 function nodeValues(row) {
-    return [Math.max(0, (row.cpu_ns ?? 0) - (row.cpu_earlier_ns ?? 0)), row.sent.messages, orNaN(row.sent.bytes), row.so_far.sent.messages, orNaN(row.so_far.sent.bytes),
+    return [cpuValue(row), row.sent.messages, orNaN(row.sent.bytes), row.so_far.sent.messages, orNaN(row.so_far.sent.bytes),
         orNaN(row.queue?.messages), orNaN(row.queue_delay_ns), orNaN(row.requests?.count), orNaN(row.requests?.p50_ns), orNaN(row.requests?.p99_ns), orNaN(row.living)];
 }
 
@@ -226,6 +231,8 @@ class Moments {
         keepRates(arcFields, moment.rest.arcs, before.rest.arcs);
         this.textSize -= before.text?.length ?? 0;
         before.whole.lost = moment.whole.lost;
+        const load = (machine) => before.whole.machines.find((one) => one.name === machine.name)?.cpu_share ?? machine.cpu_share;
+        before.whole.machines = moment.whole.machines.map((machine) => ({...machine, cpu_share: load(machine)}));
         const {number, last, text, nodes, arcs, rest} = moment;
         Object.assign(before, {number, last, text, nodes, arcs, rest, decisions: [...before.decisions, ...moment.decisions]});
     }

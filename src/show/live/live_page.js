@@ -11,6 +11,13 @@ const loadKnown = 10e9; /* ns */
 const narrow = 640; /* pixels, of a phone's window */
 const narrowMost = 6;
 
+/* What is wrong with its recording, or that it has ended: as dpm top says it. */
+function machineWords(machine, isLast) {
+    if (machine.ended)
+        return machine.complete ? isLast ? "" : ", ended" : ", gone";
+    return machine.silent_ns > 20e9 ? `, silent for ${duration(machine.silent_ns)}` : "";
+}
+
 class App {
     constructor() {
         const place = (id) => document.getElementById(id);
@@ -295,8 +302,7 @@ class App {
         this.say(this.connection || (this.isHeldLost ? "The moment that was held is no longer kept: this is the oldest one." : this.held ? `Held, at ${duration(moment.time)} (${new Date(moment.wall / 1e6).toLocaleTimeString("en-GB")}).` : latest.last ? "The recording has ended: these are its last figures." : speed));
         const perSecond = (value) => moment.seconds > 0 ? value / moment.seconds : 0;
         place("figures").textContent = `${duration(moment.time)} since it began; ${shortCount(Math.round(perSecond(whole.events)))} events/s, ${countText(whole.lost)} lost. ${this.costs(whole)}.`;
-        place("machines").textContent = whole.machines.map((one, i) => `${one.name}${this.machineLoad(i)}${one.ended && !latest.last ? ", ended" : ""}` +
-            `${one.silent_ns > 20e9 && !one.ended ? `, silent for ${duration(one.silent_ns)}` : ""}`).join("; ") + (this.about.not_recorded ? `. Not recorded: ${this.about.not_recorded.replace(/,/g, ", ")} (--kinds).` : "");
+        place("machines").textContent = whole.machines.map((one, i) => `${one.name}${this.machineLoad(i)}${machineWords(one, latest.last)}`).join("; ") + (this.about.not_recorded ? `. Not recorded: ${this.about.not_recorded.replace(/,/g, ", ")} (--kinds).` : "");
         place("spots-note").textContent = `From clients to servers. The more a box executes, the bluer it is; arcs go from violet to red with ${this.metric.name}${this.isChange ? ", change per second" : ""}.${this.metric.note ? ` ${this.metric.note}` : ""}`;
     }
 

@@ -153,9 +153,9 @@ function addLane(page, lane, most, rows) {
         rows.append(inner);
 }
 
-/* Records lost on a machine: a gap over all of its lanes, at least two pixels wide. */
-function addLosses(page, machine, block) {
-    const losses = page.losses.filter((loss) => loss.machine === machine);
+/* Records lost on machines: a gap over all lanes of the block, at least two pixels wide. */
+function addLosses(page, machines, block) {
+    const losses = page.losses.filter((loss) => machines.includes(loss.machine));
     const cover = element("div", {class: "cover", "aria-hidden": "true"});
     for (const loss of losses) {
         const gap = element("span", {class: "gap", title: `${loss.at_most ? "up to " : ""}${countedText(loss.records, "record")} lost here`});
@@ -265,7 +265,7 @@ class Chart {
         const machines = [...new Set(own.map((lane) => lane.machine))].sort((a, b) => a - b);
         for (const machine of machines) {
             const block = element("div", {class: "machine-block"});
-            const losses = addLosses(page, machine, block);
+            const losses = addLosses(page, [machine], block);
             const head = machineHead(page, machine, losses);
             if (head)
                 this.rows.append(head);
@@ -273,15 +273,24 @@ class Chart {
                 addLane(page, lane, most, block);
             this.rows.append(block);
         }
-        page.lanes.filter((lane) => !own.includes(lane)).forEach((lane) => this.addOthers(lane, most));
+        page.lanes.filter((lane) => !own.includes(lane)).forEach((lane) => this.addOthers(lane, most, machines));
         this.makeControls();
         this.listen();
         this.show();
     }
 
-    addOthers(lane, most) {
-        const block = element("div", {class: "machine-block"}, element("div", {class: "cover", "aria-hidden": "true"}));
-        addLane(this.page, lane, most, block);
+    /* What was lost on machines that have no lane of their own is a gap here. */
+    addOthers(lane, most, shown) {
+        const {page} = this;
+        const machines = [...new Set(page.losses.map((loss) => loss.machine))].filter((machine) => !shown.includes(machine)).sort((a, b) => a - b);
+        const block = element("div", {class: "machine-block"});
+        const losses = addLosses(page, machines, block);
+        for (const machine of machines) {
+            const head = machineHead(page, machine, losses.filter((loss) => loss.machine === machine));
+            if (head)
+                this.rows.append(head);
+        }
+        addLane(page, lane, most, block);
         this.rows.append(block);
     }
 

@@ -36,11 +36,13 @@ class HistoryView {
         this.place.replaceChildren(element("p", {class: "note"}, ...notes, this.command(from, to)), wide("History", this.picture(begin, end)));
     }
 
+    /* The chart begins with the first event; --from counts from the first record. */
     command(from, to) {
-        if (from === null || !this.page.traces)
+        const {history: {first_ns: first}, traces} = this.page;
+        if (from === null || !traces)
             return "";
-        const ms = (ns) => `${Math.max(0, ns / 1e6).toFixed(3)}ms`;
-        return element("code", {}, `dpm graph -o part.svg --from ${ms(from)} --to ${ms(to)} ${this.page.traces}`);
+        const ms = (ns) => `${(Math.max(0, ns + first) / 1e6).toFixed(3)}ms`;
+        return element("code", {}, `dpm graph -o part.svg --from ${ms(from)} --to ${ms(to)} ${traces}`);
     }
 
     picture(begin, end) {

@@ -38,6 +38,13 @@ static int64_t shift_of(const struct history_graph *graph, const struct lanes *l
     return 0;
 }
 
+/* ns from the first record, from which --from counts, to the beginning of the chart. */
+static uint64_t before_chart(const struct lanes *lanes)
+{
+    return lanes == NULL || lanes->begin < lanes->first_record ? 0
+                                                               : lanes->begin - lanes->first_record;
+}
+
 /* [time, line, type, critical] */
 static json_t *event_json(const void *context, size_t index)
 {
@@ -84,7 +91,7 @@ json_t *page_history_json(const struct report *report)
     }
     const struct drawn drawn = {graph, shift_of(graph, report->lanes)};
     return json_pack(
-        "{s:o, s:o, s:o, s:o}", "lines",
+        "{s:o, s:o, s:o, s:o, s:o}", "first_ns", json_count(before_chart(report->lanes)), "lines",
         json_array_of(graph, graph->column_keys.count == 0 ? 0 : graph->line_keys.count, line_json),
         "events", json_array_of(&drawn, graph->event_count, event_json), "edges", edges, "left_out",
         json_count(graph->left_out));

@@ -206,6 +206,16 @@ static json_t *node_json(const struct report *report, const struct node *node)
         "messages", json_count(node->messages), "lane", has_lane ? json_string(lane) : json_null());
 }
 
+/* Groups of all machines, and addresses: as many as its name says. */
+static json_t *others_json(uint32_t others)
+{
+    char name[COUNTED_SIZE];
+
+    show_counted(others, "other", name);
+    return json_pack("{s:s, s:i, s:b, s:i, s:i, s:n}", "name", name, "machine", 0, "outside", 1,
+                     "processes", 0, "messages", 0, "lane");
+}
+
 /* The first ones by traffic; the rest is one node. */
 static json_t *nodes_json(const struct report *report, struct map *map)
 {
@@ -226,9 +236,7 @@ static json_t *nodes_json(const struct report *report, struct map *map)
             result = json_array_append_new(list, node_json(report, node));
     }
     if (result == 0 && others > 0)
-        result = json_array_append_new(
-            list, json_pack("{s:s, s:i, s:b, s:i, s:i, s:n}", "name", "others", "machine", 0,
-                            "outside", 0, "processes", (int)others, "messages", 0, "lane"));
+        result = json_array_append_new(list, others_json(others));
     free(order);
     if (result == 0)
         return list;

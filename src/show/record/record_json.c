@@ -323,6 +323,20 @@ static void set_object(struct object *object, const struct record_face *face,
         set_text(object, "waited_on", text, sizeof(text));
 }
 
+/* "pc" is bit 62 of `meter_flags`: most readers of JSON round a number of so many bits, and lose the lowest ones. */
+static void set_metered(struct object *object, uint64_t flags)
+{
+    json_t *list = json_array();
+
+    for (unsigned id = 1; id < EVENT_ID_END; id++)
+        if ((flags & METER_EVENT_FLAGS & EVENT_FLAG(id)) != 0 &&
+            json_array_append_new(list, json_string_nocheck(event_type(id)->name)) < 0)
+            object->failed = true;
+    if ((flags & METER_FLAG_PC) != 0 && json_array_append_new(list, json_string_nocheck("pc")) < 0)
+        object->failed = true;
+    set(object, "metered", list);
+}
+
 static void set_known(struct object *object, const struct record_face *face,
                       const struct event *event)
 {
@@ -352,6 +366,12 @@ static void set_known(struct object *object, const struct record_face *face,
         break;
     case EVENT_STREAM:
         set_names(object, face, event);
+        break;
+    case EVENT_MACHINE:
+        set_metered(object, ((const struct machine_record *)event->header)->meter_flags);
+        break;
+    case EVENT_FLAGS:
+        set_metered(object, ((const struct flags_record *)event->header)->meter_flags);
         break;
     case EVENT_NETWORK:
         set_path(object, identities_path(face->identities, event->origin, record->network.path));

@@ -16,15 +16,33 @@ static void pool_text(const struct whatif_trial *trial, const struct causality_p
              trial->change.amount, who, trial->change.name, trial->from);
 }
 
+/* Of which requests, unless it is all of many: "", " of only 3 requests", " of 4,993 of the first 5,000 requests". */
+static void of_text(const struct whatif_answer *answer, char *text, size_t size)
+{
+    char count[COUNTED_SIZE], first[COUNTED_SIZE];
+    uint64_t requests = answer->recorded.requests;
+
+    show_counted(requests, "request", count);
+    show_counted(requests + answer->early, "request", first);
+    text[0] = '\0';
+    if (answer->left_out > 0 && answer->early > 0) {
+        show_count(requests, count);
+        snprintf(text, size, " of %s of the first %s", count, first);
+    } else if (answer->left_out > 0) {
+        snprintf(text, size, " of the first %s", count);
+    } else if (requests < WHATIF_HARDLY_ANY) {
+        snprintf(text, size, " of only %s", count);
+    }
+}
+
 void report_say_change(const struct report *report, const struct finding *finding,
                        struct report_content *content)
 {
     const struct whatif_trial *trial = finding->change.trial;
     const struct whatif_answer *answer = &trial->answer;
-    char change[CHANGE_SIZE], option[CHANGE_SIZE], of[COUNTED_SIZE + 20] = "", off[UNIT_SIZE];
+    char change[CHANGE_SIZE], option[CHANGE_SIZE], of[2 * COUNTED_SIZE + 20], off[UNIT_SIZE];
     char rates[2 * UNIT_SIZE + 40] = "";
-    char count[COUNTED_SIZE], now[UNIT_SIZE], then[UNIT_SIZE], rate[UNIT_SIZE],
-        rate_then[UNIT_SIZE];
+    char now[UNIT_SIZE], then[UNIT_SIZE], rate[UNIT_SIZE], rate_then[UNIT_SIZE];
 
     if (finding->change.pool == NULL)
         whatif_change_text(trial, change);
@@ -36,15 +54,13 @@ void report_say_change(const struct report *report, const struct finding *findin
     whatif_share_text(answer->off, off);
     show_frequency(answer->recorded.per_second, rate);
     show_frequency(answer->then.per_second, rate_then);
-    if (answer->left_out > 0) {
-        show_counted(answer->recorded.requests, "request", count);
-        snprintf(of, sizeof(of), " of the first %s", count);
-    }
-    if (answer->recorded.per_second > 0) /* a single request has no rate */
+    of_text(answer, of, sizeof(of));
+    if (answer->recorded.per_second > 0 && answer->then.per_second > 0) /* one request has none */
         snprintf(rates, sizeof(rates), ", with %s requests/s instead of %s", rate_then, rate);
     report_say(content, "Prediction",
-               "%s, the median latency%s would be %s instead of %s%s (dpm whatif %s%s%s; without a "
-               "change the model is %s%% off).",
-               change, of, then, now, rates, option, report->traces == NULL ? "" : " ",
-               report->traces == NULL ? "" : report->traces, off);
+               "%s, the median latency%s would be %s instead of %s%s (dpm whatif %s%s%s%s%s; "
+               "without a change the model is %s%% off).",
+               change, of, then, now, rates, option, report->times == NULL ? "" : report->times,
+               report->traces == NULL ? "" : " ", report->traces == NULL ? "" : report->traces,
+               answer->left_out > 0 ? ", which takes more of them" : "", off);
 }

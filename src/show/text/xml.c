@@ -36,3 +36,18 @@ void xml_text(FILE *file, const char *text)
         }
     }
 }
+
+void dot_string(FILE *file, const char *text)
+{
+    fputc('"', file);
+    for (const char *at = text; *at != '\0'; at++) {
+        if (*at == '\n') {
+            fputs("\\n", file);
+            continue;
+        }
+        if (*at == '"' || *at == '\\')
+            fputc('\\', file);
+        fputc(*at, file);
+    }
+    fputc('"', file);
+}

@@ -39,7 +39,7 @@ static int print_table(const struct whatif_run_answer *answer, FILE *file)
     return result;
 }
 
-/* "As recorded, most of the critical path is gzip: computing, 92%." `time`: of the whole path. */
+/* "As recorded, the largest part of the critical path is gzip: computing, 92%." `time`: of the whole path. */
 static void print_most(const char *when, const struct whatif_part *most, double time, FILE *file)
 {
     char name[PROCESS_NAME_SIZE], share[UNIT_SIZE];
@@ -48,7 +48,7 @@ static void print_most(const char *when, const struct whatif_part *most, double 
         return;
     show_text(most->name, PROCESS_LABEL_SIZE, name);
     whatif_share_text(most->time / time, share);
-    fprintf(file, "%s, most of the critical path is %s: %s, %s%%.", when, name,
+    fprintf(file, "%s, the largest part of the critical path is %s: %s, %s%%.", when, name,
             elapsed_kind_name(most->kind), share);
 }
 

@@ -16,7 +16,7 @@ static const struct table_column columns[] = {
     {"THEN", true, 0, false}, {"CHANGE", true, 0, false},
 };
 
-/* A single request has none. */
+/* A single request has none, nor have clients that hardly ask again. */
 static bool has_rate(const struct whatif_figures *figures)
 {
     return figures->per_second > 0;
@@ -51,12 +51,12 @@ static int print_table(const struct whatif_answer *answer, FILE *file)
     struct table table;
     int result = table_init(&table, file, columns, ARRAY_SIZE(columns));
 
-    if (result == 0 && has_rate(&answer->recorded))
+    if (result == 0 && has_rate(&answer->recorded) && has_rate(&answer->then))
         result = add_rate(&table, answer);
-    if (result == 0)
+    if (result == 0 && !answer->together)
         result = add_latency(&table, "latency P50", answer->recorded.median, answer->base.median,
                              answer->then.median);
-    if (result == 0)
+    if (result == 0 && !answer->together)
         result = add_latency(&table, "latency P99", answer->recorded.p99, answer->base.p99,
                              answer->then.p99);
     if (result == 0)
@@ -80,18 +80,35 @@ static void pool_text(const struct whatif_model *model, uint32_t pool, char text
 static void print_busiest(const struct whatif_model *model, const struct whatif_figures *figures,
                           const char *when, FILE *file)
 {
-    char name[PROCESS_NAME_SIZE] = "the CPUs", busy[UNIT_SIZE];
+    char name[PROCESS_NAME_SIZE], busy[UNIT_SIZE];
 
-    if (figures->busiest != 0)
-        pool_text(model, figures->busiest, name);
     whatif_share_text(figures->busy, busy);
-    fprintf(file, "%s, %s%s are busy for %s%% of the time", when,
-            figures->busiest == 0 ? "" : "the workers of ", name, busy);
+    if (figures->busiest != 0) {
+        pool_text(model, figures->busiest, name);
+        fprintf(file, "%s, the workers of %s are busy for %s%% of the time", when, name, busy);
+    } else {
+        fprintf(file, "%s, the CPUs are busy with requests for %s%% of the time", when, busy);
+    }
     if (figures->waiting >= 0.01) {
         whatif_share_text(figures->waiting, busy);
         fprintf(file, ", and requests wait for a free worker for %s%% of their latency", busy);
     }
     fputs(".", file);
+}
+
+static void print_load(const struct whatif_answer *answer, FILE *file)
+{
+    char used[UNIT_SIZE], rate[UNIT_SIZE];
+
+    if (answer->used_up <= 0)
+        return;
+    whatif_share_text(answer->recorded.per_second / answer->used_up, used);
+    show_frequency(answer->used_up, rate);
+    fprintf(
+        file,
+        " The machine used %s%% of its CPU time: if all of that grows with requests, none is left "
+        "at %s requests/s.",
+        used, rate);
 }
 
 static void print_lock(const char *name, FILE *file)
@@ -156,13 +173,14 @@ static void print_range(const struct whatif_answer *answer, FILE *file)
     show_duration(answer->low.median, medians[0]);
     show_duration(answer->high.median, medians[1]);
     if (has_rate(&answer->low))
-        fprintf(file, "It may be between %s and %s requests/s, P50 ", rates[0], rates[1]);
+        fprintf(file, "It may be between %s and %s requests/s%s", rates[0], rates[1],
+                answer->together ? "" : ", P50 ");
     else
         fputs("The latency may be ", file);
-    if (answer->low.median == 0) /* if all of it was the CPU time of calls: nothing bounds it */
-        fprintf(file, "at most %s", medians[1]);
-    else
+    if (answer->low.median != 0)
         fprintf(file, "between %s and %s", medians[0], medians[1]);
+    else if (!answer->together) /* if all was the CPU time of calls: nothing bounds it */
+        fprintf(file, "at most %s", medians[1]);
     whatif_why_text(answer->why, false, file);
     fputs(".\n\n", file);
 }
@@ -174,10 +192,11 @@ static void print_all_kept(const struct whatif_answer *answer, bool more_workers
 
     if ((said >> WHY_NO_CPU & 1) == 0)
         print_kept(answer->no_cpu,
-                   more_workers ? "requests' latency without a CPU, because of other programs, "
-                                  "stays: the gain may be larger."
-                                : "requests' latency without a CPU, because of other programs or "
-                                  "a limit, stays: the gain may be larger.",
+                   more_workers
+                       ? "requests' latency without a CPU, because other threads used it or one "
+                         "was being woken, stays: the gain may be larger."
+                       : "requests' latency without a CPU, because other threads used it, one was "
+                         "being woken, or there is a limit, stays: the gain may be larger.",
                    file);
     if (more_workers && answer->lacked >= KEPT_LITTLE)
         fputs(" If a CPU limit caused time without a CPU, that grows with more workers: they gain "
@@ -246,6 +265,7 @@ static int print_text(const struct whatif_model *model, const struct whatif_answ
     print_pools(model, answer, into);
     print_busiest(model, &answer->base, "As recorded", into);
     print_busiest(model, &answer->then, " Then", into);
+    print_load(answer, into);
     fputs("\n\n", into);
     print_trust(answer, answer->pool != 0, cpus, into);
     folding_end(&folding);
@@ -297,6 +317,23 @@ static bool has_more_workers(const struct whatif_found *found)
     return false;
 }
 
+/* What changes promise beyond that. */
+static void print_loads(const struct whatif_found *found, FILE *file)
+{
+    char rate[UNIT_SIZE];
+
+    for (size_t i = 0; i < found->count; i++) {
+        if (found->trials[i].answer.used_up <= 0)
+            continue;
+        show_frequency(found->trials[i].answer.used_up, rate);
+        fprintf(file,
+                "If all CPU time that the machine used grows with requests, none is left at %s "
+                "requests/s. ",
+                rate);
+        return; /* it is the same of all */
+    }
+}
+
 static int print_found(const struct whatif_model *model, const struct whatif_found *found,
                        uint32_t cpus, FILE *file)
 {
@@ -325,6 +362,7 @@ static int print_found(const struct whatif_model *model, const struct whatif_fou
                 found->left == 1 ? "s" : "", found->left == 1 ? "is" : "are");
     }
     print_locks(found, into);
+    print_loads(found, into);
     print_busiest(model, &found->now.base, "As recorded", into);
     fputs("\n\n", into);
     print_trust(&found->now, has_more_workers(found), cpus, into);
@@ -400,7 +438,7 @@ static int print_json(const struct whatif_model *model, const struct whatif_answ
     size_t count = whatif_pools(model, &pools);
 
     return json_print(
-        json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:f,s:f,s:f,s:o,s:o,s:o,s:o}", "requests",
+        json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:f,s:f,s:f,s:o,s:o,s:o,s:o,s:o}", "requests",
                   json_count(answer->recorded.requests), "recorded",
                   figures_json(model, &answer->recorded, false), "model",
                   figures_json(model, &answer->base, true), "then",
@@ -408,7 +446,8 @@ static int print_json(const struct whatif_model *model, const struct whatif_answ
                   "low", end_json(model, answer, &answer->low), "high",
                   end_json(model, answer, &answer->high), "off", answer->off, "no_cpu_kept",
                   answer->no_cpu, "queues_kept", answer->kept, "cpus",
-                  cpus == 0 ? json_null() : json_count(cpus), "left_out",
+                  cpus == 0 ? json_null() : json_count(cpus), "cpus_used_up_at",
+                  answer->used_up > 0 ? json_real(answer->used_up) : json_null(), "left_out",
                   json_count(answer->left_out), "left_out_first", json_count(answer->early),
                   "pools", json_array_of(model, count, pool_json)),
         JSON_INDENT(1) | JSON_ENCODE_ANY, file);

@@ -18,8 +18,9 @@ void whatif_why_text(unsigned why, bool of_run, FILE *file)
         [WHY_REQUESTS] = "requests are few, or vary",
         [WHY_MODEL] = "the model's error may stay as it is",
         [WHY_CALLS] = "the CPU time of calls may be saved, too",
-        [WHY_NO_CPU] = "time in which other programs have the CPUs may stay, or disappear",
+        [WHY_NO_CPU] = "time without a CPU may stay, or disappear",
         [WHY_QUEUES] = "queues behind other work may disappear",
+        [WHY_LOAD] = "all CPU time that a machine used may grow with its requests",
         [WHY_COLD] = "nearly all of a request is waited for, and what remains may be computed "
                      "faster without these waits",
     };
@@ -34,14 +35,22 @@ void whatif_why_text(unsigned why, bool of_run, FILE *file)
     }
 }
 
+#define NEARLY_ALL (-99.9) /* per cent: -100% is nothing at all */
+
 void whatif_factor_text(double from, double to, char text[UNIT_SIZE])
 {
+    double change = from > 0 ? 100 * (to / from - 1) : 0;
+
     if (from <= 0)
         snprintf(text, UNIT_SIZE, "-");
     else if (to > 2 * from)
         snprintf(text, UNIT_SIZE, "x%.2f", to / from);
+    else if (change >= -0.5 && change <= 0.5)
+        snprintf(text, UNIT_SIZE, "0%%");
+    else if (to > 0 && change <= -99.5)
+        snprintf(text, UNIT_SIZE, "%.1f%%", change > NEARLY_ALL ? change : NEARLY_ALL);
     else
-        snprintf(text, UNIT_SIZE, "%+.0f%%", 100 * (to / from - 1));
+        snprintf(text, UNIT_SIZE, "%+.0f%%", change);
 }
 
 static void name_text(const char *name, char text[PROCESS_NAME_SIZE])
