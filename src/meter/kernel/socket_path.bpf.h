@@ -26,12 +26,6 @@ static __always_inline struct path *storage_of(struct sock *sk)
     return path != NULL ? path : bpf_sk_storage_get(&paths, sk, NULL, 0);
 }
 
-/* The path, or NULL if it gets no number any more: then its messages count as those of a path that is not stored. */
-static __always_inline struct path *numbered(struct path *path)
-{
-    return path->number == 0 && numbers_used_up() ? NULL : path;
-}
-
 /* Positions of a TCP socket that the meter meets in mid-life. */
 static __always_inline void take_positions(struct path *path, struct tcp_sock *tcp)
 {
@@ -125,7 +119,7 @@ static __always_inline struct path *tcp_path(struct stream *stream, struct sock 
         path->start_out = start_out;
     }
     make_tcp_path(stream, path, sk);
-    return numbered(path);
+    return path;
 }
 
 /* The same if nothing was received yet and nothing has gone out. */
@@ -167,7 +161,7 @@ static __always_inline struct path *unix_path(struct stream *stream, struct sock
     facts->peer = peer == NULL ? 0 : bpf_get_socket_cookie(peer);
     facts->connected = true;
     make_path(stream, path, facts, NULL);
-    return numbered(path);
+    return path;
 }
 
 /* What was received from the socket with the cookie `key`; created as `fresh` if it is new. NULL: no memory
@@ -228,7 +222,7 @@ static __always_inline struct path *datagram_path(struct stream *stream, struct 
     connected_to = unix_socket->peer;
     facts->connected = connected_to != NULL && bpf_get_socket_cookie(connected_to) == peer;
     make_path(stream, path, facts, NULL);
-    return numbered(path);
+    return path;
 }
 
 /* ---- UDP ---- */
@@ -306,7 +300,7 @@ static __always_inline struct path *udp_path(struct stream *stream, struct path 
     }
     udp_facts(facts, sk, key);
     make_path(stream, path, facts, key);
-    return numbered(path);
+    return path;
 }
 
 /* The addresses of a socket itself. Without a peer it is a path of its own, for calls that block and receive nothing.

@@ -310,6 +310,15 @@ static __always_inline uint32_t ring_of_message(uint32_t id)
     return id <= EVENT_RECEIVE || id == EVENT_READ || id == EVENT_WRITE ? RING_DATA : RING_CONTROL;
 }
 
+/* The last number that a path gets. Tasks that draw one at the same time may come to lie behind it; none comes round to 0. */
+#define LAST_PATH_NUMBER ((kinds_change ? ~0u >> PATH_KIND_BITS : ~0u) - (1u << 16))
+
+/* Whether no path gets a number any more: a reader would take a second one of the same number for the first. */
+static __always_inline bool numbers_used_up(void)
+{
+    return *(volatile uint32_t *)&last_path >= LAST_PATH_NUMBER;
+}
+
 /* SEND, SENDCALL, RECEIVECALL, RECEIVE, READ, WRITE, CREATEPATH, CONNECT, ACCEPT, if the stream has the flag. `task`:
  * the current one, which must be the stream's, or NULL, a constant. */
 static __always_inline void tell_message(struct stream *stream, struct task_struct *task,
@@ -320,6 +329,10 @@ static __always_inline void tell_message(struct stream *stream, struct task_stru
     if (!tells_on(stream, id, message->path) || silent(stream) ||
         drops(stream, id, two_words(message->path, message->offset), message->bytes))
         return;
+    if (message->path == 0 && numbers_used_up()) {
+        __sync_fetch_and_add(&pathless, 1);
+        return;
+    }
     record = begin_record_of(stream, NULL, task, ring_of_message(id), sizeof(*record), id,
                              message->flags);
     if (record != NULL)
@@ -332,15 +345,6 @@ __noinline int write_message(struct stream *stream, uint32_t id, const struct me
     if (stream != NULL && message != NULL)
         tell_message(stream, NULL, id, message);
     return 0;
-}
-
-/* The last number that a path gets. Tasks that draw one at the same time may come to lie behind it; none comes round to 0. */
-#define LAST_PATH_NUMBER ((kinds_change ? ~0u >> PATH_KIND_BITS : ~0u) - (1u << 16))
-
-/* Whether no path gets a number any more: a reader would take a second one of the same number for the first. */
-static __always_inline bool numbers_used_up(void)
-{
-    return *(volatile uint32_t *)&last_path >= LAST_PATH_NUMBER;
 }
 
 /* Counts messages that are not recorded because their path was not stored. The loader makes LOST of them (skipped.c). */
