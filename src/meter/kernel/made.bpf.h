@@ -23,13 +23,17 @@ static __always_inline uint64_t inode_of_socket(struct sock *sk)
     return socket == NULL ? 0 : BPF_CORE_READ(socket, vfs_inode.i_ino);
 }
 
-/* 0: they are used up. */
+/* The last number that a path gets. Tasks that draw one at the same time may come to lie behind it; none comes round to 0. */
+#define LAST_PATH_NUMBER ((kinds_change ? ~0u >> PATH_KIND_BITS : ~0u) - (1u << 16))
+
+/* 0: they are used up, and the path's record is lost. A reader would take a second path of the same number for the first. */
 static __always_inline uint32_t new_path_number(uint32_t kind)
 {
     uint32_t number;
 
-    if (numbers_used_up()) {
+    if (*(volatile uint32_t *)&last_path >= LAST_PATH_NUMBER) {
         numbers_ended = 1;
+        count_lost(NULL, RING_CONTROL);
         return 0;
     }
     number = __sync_fetch_and_add(&last_path, 1) + 1;

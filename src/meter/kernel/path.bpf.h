@@ -304,8 +304,6 @@ __noinline uint32_t claim_inode(const struct socket_facts *facts, uint32_t numbe
             __sync_fetch_and_add(&lost_paths, 1);
         return any ? 0 : number;
     }
-    if (facts->peer != 0)
-        known->peer = facts->peer;
     return any || known->provisional ? known->number : number;
 }
 

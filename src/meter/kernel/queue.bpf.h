@@ -17,12 +17,12 @@
 #include "meter/kernel/udp_taken.bpf.h"
 #include "meter/kernel/unix_send.bpf.h"
 
-/* Nothing can be recorded for a path whose own record was lost. If it gets no number, its receives count as lost. */
+/* Nothing can be recorded for a path whose own record was lost. */
 static __always_inline void tell_queued(const struct queued *queued)
 {
     if (queued->path != 0)
         write_queued(queued);
-    else if (!numbers_used_up())
+    else
         count_lost(NULL, RING_DATA);
 }
 

@@ -310,15 +310,6 @@ static __always_inline uint32_t ring_of_message(uint32_t id)
     return id <= EVENT_RECEIVE || id == EVENT_READ || id == EVENT_WRITE ? RING_DATA : RING_CONTROL;
 }
 
-/* The last number that a path gets. Tasks that draw one at the same time may come to lie behind it; none comes round to 0. */
-#define LAST_PATH_NUMBER ((kinds_change ? ~0u >> PATH_KIND_BITS : ~0u) - (1u << 16))
-
-/* Whether no path gets a number any more: a reader would take a second one of the same number for the first. */
-static __always_inline bool numbers_used_up(void)
-{
-    return *(volatile uint32_t *)&last_path >= LAST_PATH_NUMBER;
-}
-
 /* SEND, SENDCALL, RECEIVECALL, RECEIVE, READ, WRITE, CREATEPATH, CONNECT, ACCEPT, if the stream has the flag. `task`:
  * the current one, which must be the stream's, or NULL, a constant. */
 static __always_inline void tell_message(struct stream *stream, struct task_struct *task,
@@ -329,10 +320,6 @@ static __always_inline void tell_message(struct stream *stream, struct task_stru
     if (!tells_on(stream, id, message->path) || silent(stream) ||
         drops(stream, id, two_words(message->path, message->offset), message->bytes))
         return;
-    if (message->path == 0 && numbers_used_up()) {
-        __sync_fetch_and_add(&pathless, 1);
-        return;
-    }
     record = begin_record_of(stream, NULL, task, ring_of_message(id), sizeof(*record), id,
                              message->flags);
     if (record != NULL)
@@ -347,25 +334,21 @@ __noinline int write_message(struct stream *stream, uint32_t id, const struct me
     return 0;
 }
 
+/* Counts a message as lost because its path's record was lost. */
+static __always_inline void lose_message(struct stream *stream, uint32_t id, uint32_t kind)
+{
+    if (!tells_of_kind(stream, id, kind) || silent(stream))
+        return;
+    stream->sequence++;
+    count_lost(stream, RING_DATA);
+}
+
 /* Counts messages that are not recorded because their path was not stored. The loader makes LOST of them (skipped.c). */
 static __always_inline void miss_messages(const struct stream *stream, uint32_t id, uint32_t kind,
                                           uint32_t count)
 {
     if (tells_of_kind(stream, id, kind) && !silent(stream))
         __sync_fetch_and_add(&pathless, count);
-}
-
-/* Counts a message as lost because its path's record was lost, or could not be made. */
-static __always_inline void lose_message(struct stream *stream, uint32_t id, uint32_t kind)
-{
-    if (numbers_used_up()) {
-        miss_messages(stream, id, kind, 1);
-        return;
-    }
-    if (!tells_of_kind(stream, id, kind) || silent(stream))
-        return;
-    stream->sequence++;
-    count_lost(stream, RING_DATA);
 }
 
 /* Process events; the body is two words. */

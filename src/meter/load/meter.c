@@ -521,7 +521,9 @@ static void report(const struct meter_interface *interface,
     uint64_t pathless = __atomic_load_n(&counts->pathless, __ATOMIC_RELAXED);
     uint64_t lost_paths = __atomic_load_n(&counts->lost_paths, __ATOMIC_RELAXED);
 
-    if (ring_lost(meter, RING_CONTROL) + ring_lost(meter, RING_DATA) > 0)
+    if (__atomic_load_n(&counts->numbers_ended, __ATOMIC_RELAXED) != 0)
+        line("the numbers of connections and files are used up: begin a new recording", context);
+    else if (ring_lost(meter, RING_CONTROL) + ring_lost(meter, RING_DATA) > 0)
         line("the buffer was full: try a larger one, e.g. --ring 64M", context);
     report_gained(meter, line, context);
     report_count(pathless,
@@ -540,8 +542,6 @@ static void report(const struct meter_interface *interface,
                      : "times there was no memory for what is known of a connection or file, or "
                        "there were too many: how these begin or end may be missing",
                  line, context);
-    if (__atomic_load_n(&counts->numbers_ended, __ATOMIC_RELAXED) != 0)
-        line("the numbers of connections and files are used up: begin a new recording", context);
     report_count(__atomic_load_n(&counts->resettled, __ATOMIC_RELAXED),
                  "older UNIX sockets have too large first offsets: several threads were sending "
                  "when the recording began",

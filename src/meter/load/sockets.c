@@ -102,9 +102,15 @@ static void forget_pair(struct meter *meter, const struct open_socket *socket)
 
 static void forget(struct meter *meter, const struct open_socket *socket)
 {
+    int inodes = bpf_map__fd(meter->kernel->maps.path_of_inode);
+    uint32_t known[16] = {0}; /* a struct inode_path; its first word is its number */
+
     if (socket->datagram)
         forget_pair(meter, socket);
-    bpf_map_delete_elem(bpf_map__fd(meter->kernel->maps.path_of_inode), &socket->inode);
+    /* a datagram socket's inode may have the path of a wait, which the kernel side ends */
+    if (bpf_map__value_size(meter->kernel->maps.path_of_inode) <= sizeof(known) &&
+        bpf_map_lookup_elem(inodes, &socket->inode, known) == 0 && known[0] == socket->path)
+        bpf_map_delete_elem(inodes, &socket->inode);
     bpf_map_delete_elem(bpf_map__fd(meter->kernel->maps.incoming), &socket->peer);
 }
 
