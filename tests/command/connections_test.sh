@@ -143,6 +143,53 @@ check_equal "a socket whose connect() fails five times, of two kinds: each is re
     "$(jq -r 'select(.event == "CONNECTFAILED").kind' dump.json | sort | uniq -c | xargs)"
 connecting=$program
 
+# connections that the other end resets before their first byte; without pipes, so that the end of accept is not seen
+cat > reset.py << 'END'
+import select, socket, struct, threading, time
+listener = socket.create_server(("127.0.0.1", 0))
+failed = []
+def fails(call):
+    try:
+        call()
+    except ConnectionError as error:
+        failed.append(error)
+def connection(use, begins_before):
+    client = socket.create_connection(listener.getsockname())
+    server, _ = listener.accept()
+    user = threading.Thread(target=fails, args=(lambda: use(server),))
+    if begins_before:
+        user.start()
+        while not open(f"/proc/self/task/{user.native_id}/syscall").read().startswith("45 "):  # it waits in recvfrom
+            pass
+    client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    client.close()
+    if not begins_before:
+        waits = select.poll()
+        waits.register(server)
+        while not any(what & select.POLLHUP for _, what in waits.poll(100)):
+            pass
+        user.start()
+    user.join()
+    server.close()
+connection(lambda server: server.recv(1), True)
+connection(lambda server: server.recv(1), False)
+connection(lambda server: server.send(b"a"), False)
+assert len(failed) == 3
+END
+if [ "$found" = kernel ]; then
+    program=$connecting waits=reset.py connecting=python3
+    repeat record "$dpm" run --meter kernel --kinds tcp
+    check_equal "connections that are reset before their first byte: the program ends in order" 0 $status
+    check "... one while a thread waits for that" jq -e -s 'any(.[]; .event == "RECEIVECALL" and .kind == "tcp")' dump.json
+    check_equal "... both ends of each and the listener are recorded, accepted and closed" "[7,3,3,7]" \
+        "$(jq -c -s 'map(select(.kind == "tcp")) | [(map(select(.event == "PATH").path) | unique | length),
+            (map(select(.event == "CONNECT")) | length), (map(select(.event == "ACCEPT")) | length),
+            (map(select(.event == "DESTROYPATH").path) | unique | length)]' dump.json)"
+    connecting=$program
+else
+    skip "connections that are reset before their first byte" "the kernel meter does not run here"
+fi
+
 # sockets that are never used, and others in the same program
 cat > unused.py << 'END'
 import socket
@@ -183,6 +230,37 @@ if unshare -n sh -c 'ip link set lo up && exec "$@"' sh "$dpm" run --meter kerne
     check "... which are matched as before" sh -c '"$1" stats trace | grep -q "^Matched receives: 3 exact"' sh "$dpm"
 else
     skip "sockets that are never used" "$(tail -n 1 err)"
+fi
+
+# UNIX sockets of another network namespace than dpm's: no list shows dpm that they are closed
+cat > elsewhere.py << 'END'
+import socket, time
+for kind in socket.SOCK_STREAM, socket.SOCK_SEQPACKET, socket.SOCK_DGRAM:
+    for i in range(5):
+        one, other = socket.socketpair(socket.AF_UNIX, kind)
+        one.send(b"a")
+        other.recv(1)
+        one.close()
+        other.close()
+time.sleep(8)  # several sweeps
+END
+record_elsewhere() {
+    rm -rf trace
+    "$dpm" run --meter kernel --kinds unix -o trace -- unshare -n python3 elsewhere.py > out 2> err
+    status=$?
+    "$dpm" dump --json trace > dump.json 2> dump.err
+}
+if [ "$found" != kernel ]; then
+    skip "closed UNIX sockets of another network namespace" "the kernel meter does not run here"
+elif unshare -n true 2> err; then
+    repeat record_elsewhere
+    check_equal "a program that uses UNIX sockets in another network namespace ends in order" 0 $status
+    check_equal "closed UNIX sockets of another network namespace: each is ended, once" \
+        "10 unix-datagram 1 10 unix-seqpacket 1 10 unix-stream 1" \
+        "$(jq -rs 'map(select((.kind | tostring | startswith("unix")) and .path != null)) | group_by(.path)[] |
+            "\(.[0].kind) \(map(select(.event == "DESTROYPATH")) | length)"' dump.json | sort | uniq -c | xargs)"
+else
+    skip "closed UNIX sockets of another network namespace" "$(tail -n 1 err)"
 fi
 
 # without pipes, the end of accept is not seen: an ACCEPT belongs to the first user, an unused one to the one that closes

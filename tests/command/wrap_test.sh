@@ -1,12 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # wrap_test.sh BUILD_FOLDER: 32-bit numbers wrap around at 2^32 without errors: sequence numbers, LOST records, and the
-# offsets of more than 4 GiB.
+# offsets of more than 4 GiB. Those of paths end.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/meter.sh"
 need_meter
 load=$1/tests/programs/load
 wrap=$1/tests/programs/wrap
+queues=$1/tests/programs/use-queues
 cd "$scratch" || exit 1
 
 # gaps FILE: the gaps in the streams' sequences of a dump, record by record modulo 2^32.
@@ -73,6 +74,14 @@ check "... some of those that have ended, and of those that live on" jq -e -s '
     map(select(.event == "LOST" and .count < 4294967295)) | any(.[]; .stream == 0) and any(.[]; .stream > 0)' before.json
 check_equal "... the statistics have the same number" $((streams * before)) \
     "$("$dpm" stats --json before.trace 2> err | jq .trace.lost)"
+
+# 4294901759 is the last number of a path, 65,536 below the last that there is.
+FIRST_PATH=4294901759 "$wrap" used.trace 0 0 0 16777216 5 sh -c "'$load' 2000 100 && '$queues' sysv 1 1 100 received" > out 2> err
+"$dpm" dump --json used.trace > used.json 2> dump.err
+check "where the numbers of paths are used up, no later path is recorded, and that counts as lost" jq -e -s '
+    all(.[]; .event != "PATH") and .[-1].lost > 0' used.json
+check_equal "... the report says why, and nothing of a buffer" \
+    "wrap: the numbers of connections and files are used up: begin a new recording" "$(grep -E 'numbers|buffer' err)"
 
 # 4.5 GB in pieces of 1 MB.
 "$dpm" run -o large.trace --kinds unix --flags send,receive -- "$load" 4500 1000000 > out 2> err

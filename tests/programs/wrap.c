@@ -4,6 +4,8 @@
  * each stream and the skipped hooks, so that a test sees them pass 2^32.
  *
  *      usage: wrap TRACE FIRST_SEQUENCE FIRST_LOST FIRST_SKIPPED RING_SIZE READ_EVERY_MS COMMAND [ARGUMENT]...
+ *
+ * FIRST_PATH in the environment: how many paths have got their number already. Then files are metered, too.
  */
 #include "launch/launch.h"
 #include "meter/load/meter.h"
@@ -13,6 +15,12 @@
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+static void say(const char *sentence, void *context)
+{
+    (void)context;
+    fprintf(stderr, "wrap: %s\n", sentence);
+}
 
 static int give_up(const struct problem *problem)
 {
@@ -45,6 +53,7 @@ int main(int argc, char **argv)
     struct meter_interface *meter;
     struct trace_writer *writer;
     struct problem problem;
+    const char *first_path = getenv("FIRST_PATH");
 
     if (argc < 8) {
         fprintf(stderr, "usage: wrap TRACE FIRST_SEQUENCE FIRST_LOST FIRST_SKIPPED RING_SIZE "
@@ -54,6 +63,10 @@ int main(int argc, char **argv)
     options.first_sequence = (uint32_t)strtoul(argv[2], NULL, 0);
     options.first_lost = strtoull(argv[3], NULL, 0);
     options.first_skipped = strtoull(argv[4], NULL, 0);
+    if (first_path != NULL) {
+        options.first_path = (uint32_t)strtoul(first_path, NULL, 0);
+        options.kinds = METER_ALL_KINDS | METER_FILE;
+    }
     options.ring_size = (uint32_t)strtoul(argv[5], NULL, 0);
     useconds_t pause = (useconds_t)strtoul(argv[6], NULL, 0) * 1000;
     struct launch_options launch = {.arguments = argv + 7};
@@ -76,6 +89,7 @@ int main(int argc, char **argv)
         usleep(1000);
     if (result < 0 || trace_writer_close(writer, END_COMPLETE, &problem) < 0)
         return give_up(&problem);
+    meter->report(meter, say, NULL);
     meter->close(meter);
     return EXIT_SUCCESS;
 }

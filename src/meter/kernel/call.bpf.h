@@ -150,6 +150,8 @@ static __always_inline bool wants(const struct stream *stream, uint64_t flags)
 #define FLAGS_OF_SEND    (EVENT_FLAG(EVENT_SEND) | EVENT_FLAG(EVENT_SENDCALL))
 #define FLAGS_OF_RECEIVE (EVENT_FLAG(EVENT_RECEIVE) | EVENT_FLAG(EVENT_RECEIVECALL))
 #define FLAGS_OF_QUEUE   EVENT_FLAG(EVENT_MESSAGEQUEUED)
+#define FLAGS_OF_CONNECTION                                                                        \
+    (EVENT_FLAG(EVENT_CREATEPATH) | EVENT_FLAG(EVENT_CONNECT) | EVENT_FLAG(EVENT_ACCEPT))
 
 /* For UNIX sockets the sender records MESSAGEQUEUED, using its own count and a path that is recorded when the receiver
  * uses it. */

@@ -14,8 +14,6 @@
 
 #include "meter/kernel/call.bpf.h"
 
-#define FLAGS_OF_CONNECTION                                                                        \
-    (EVENT_FLAG(EVENT_CREATEPATH) | EVENT_FLAG(EVENT_CONNECT) | EVENT_FLAG(EVENT_ACCEPT))
 #define FLAGS_OF_CONNECT (FLAGS_OF_CONNECTION | EVENT_FLAG(EVENT_CONNECTFAILED))
 
 /* PATH of a TCP socket, outside its owner's calls. */
@@ -69,11 +67,11 @@ static __always_inline bool make_path_of_outcome(struct path *path, struct sock 
     connection_facts(&facts, sk);
     number = given = made_or_new_number(&facts, &made);
     if (!failed && facts.inode != 0)
-        number = claim_inode(facts.inode, given, false);
+        number = claim_inode(&facts, given, false);
     if (!write_path(path, &facts, NULL, 0, number))
         return false;
     if (!failed && facts.inode != 0)
-        find_by_inode(path);
+        find_by_inode(path, &facts);
     return made || number != given;
 }
 
@@ -228,6 +226,8 @@ static __always_inline void expect_accept(struct path *path, struct sock *sk)
     if (!calls_end || (flags_in_force & FLAGS_OF_CONNECTION) == 0 || begun < mark_generation)
         return;
     connection.number = new_path_number(PATH_TCP);
+    if (connection.number == 0)
+        return;
     if (bpf_map_update_elem(&accepted, &cookie, &connection, BPF_ANY) == 0)
         path->reserved = connection.number;
     else
@@ -427,7 +427,7 @@ __noinline int connection_accepted(struct stream *stream, uint32_t descriptor)
     scratch->path.role = PATH_ROLE_ACCEPTED;
     scratch->path.number = connection->number;
     write_path(&scratch->path, &scratch->facts, NULL, 0, 0);
-    find_by_inode(&scratch->path);
+    find_by_inode(&scratch->path, &scratch->facts);
     tell_beginning(stream, &scratch->path, true, PATH_ROLE_ACCEPTED);
     return 0;
 }
@@ -486,6 +486,10 @@ static __noinline uint32_t write_tried(struct stream *stream, struct sock *sk, u
     }
     stream->scratch.facts = (struct socket_facts){.sk = sk, .inode = inode, .kind = kind};
     number = made_or_new_number(&stream->scratch.facts, &made);
+    if (number == 0) {
+        bpf_ringbuf_discard(record, BPF_RB_NO_WAKEUP);
+        return 0;
+    }
     bpf_probe_read_user(&family, sizeof(family), (void *)address);
     __builtin_memset(record, 0, sizeof(*record));
     record->header.time = bpf_ktime_get_ns();

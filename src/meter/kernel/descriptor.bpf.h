@@ -118,9 +118,15 @@ static __noinline uint32_t make_path_at(struct stream *stream, struct sock *sk, 
 
     fill_facts_at(scratch, sk, inode);
     *message = (struct message){.path = made_or_new_number(&scratch->facts, &made)};
-    number = claim_inode(inode, message->path, true);
-    if (number != message->path)
-        return number; /* another stream was quicker */
+    number = claim_inode(&scratch->facts, message->path, true);
+    if (number == 0 || number != message->path) {
+        /* another stream was quicker; or there is no room, or no number, and then the wait is a BLOCK */
+        if (made)
+            end_made(message->path);
+        else
+            return_path_number(message->path);
+        return number;
+    }
     if (!write_path(&scratch->path, &scratch->facts, NULL, 0, number)) {
         bpf_map_delete_elem(&path_of_inode, &inode);
         return 0;

@@ -174,14 +174,6 @@ static __always_inline struct used_file *find_file(const struct file_key *key)
     return used;
 }
 
-static __always_inline void lose_file_call(struct stream *stream, uint32_t id)
-{
-    if (tells_of_kind(stream, id, METER_FILE)) {
-        stream->sequence++;
-        count_lost(stream, RING_DATA);
-    }
-}
-
 /* ---- calls ---- */
 
 #define AT_FILE_POSITION (~0ULL) /* the call has moved the file's own position */
@@ -242,7 +234,7 @@ __noinline int file_used(struct stream *stream, uint32_t descriptor, uint32_t us
     if (message->path != 0)
         write_message(stream, id, message);
     else
-        lose_file_call(stream, id);
+        lose_message(stream, id, METER_FILE);
     return 0;
 }
 

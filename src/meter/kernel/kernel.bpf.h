@@ -485,6 +485,7 @@ struct sock {
     struct sk_buff_head sk_receive_queue;
     struct socket *sk_socket;
     uint8_t sk_shutdown;
+    bool sk_use_task_frag; /* from Linux 6.2 */
     int sk_err;
     uint16_t sk_type;
     uint16_t sk_protocol;

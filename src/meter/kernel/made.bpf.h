@@ -7,7 +7,8 @@
  *      close(3), never used     DESTROYPATH of number 7, by the next sweep
  *
  * The call that has made a socket knows it only by its address, which the next socket may have when this one is closed. So an
- * entry counts only for the socket with its inode: these numbers are not used again soon.
+ * entry counts only for the socket with its inode: these numbers are not used again soon. In the same way the sweep finds used
+ * sockets that are closed, if nothing else does.
  */
 #ifndef DPM_MADE_BPF_H
 #define DPM_MADE_BPF_H
@@ -22,10 +23,20 @@ static __always_inline uint64_t inode_of_socket(struct sock *sk)
     return socket == NULL ? 0 : BPF_CORE_READ(socket, vfs_inode.i_ino);
 }
 
+/* The last number that a path gets. Tasks that draw one at the same time may come to lie behind it; none comes round to 0. */
+#define LAST_PATH_NUMBER ((kinds_change ? ~0u >> PATH_KIND_BITS : ~0u) - (1u << 16))
+
+/* 0: they are used up, and the path's record is lost. A reader would take a second path of the same number for the first. */
 static __always_inline uint32_t new_path_number(uint32_t kind)
 {
-    uint32_t number = __sync_fetch_and_add(&last_path, 1) + 1;
+    uint32_t number;
 
+    if (*(volatile uint32_t *)&last_path >= LAST_PATH_NUMBER) {
+        numbers_ended = 1;
+        count_lost(NULL, RING_CONTROL);
+        return 0;
+    }
+    number = __sync_fetch_and_add(&last_path, 1) + 1;
     return kinds_change ? number << PATH_KIND_BITS | meter_kind_bit(kind) : number;
 }
 
@@ -94,6 +105,58 @@ static __always_inline uint32_t made_or_new_number(const struct socket_facts *fa
     return number != 0 ? number : new_path_number(facts->kind);
 }
 
+/* Gives a number (0: none) back that no path has got; it is lost if another was drawn since. */
+static __always_inline void return_path_number(uint32_t number)
+{
+    uint32_t drawn = kinds_change ? number >> PATH_KIND_BITS : number;
+
+    __sync_val_compare_and_swap(&last_path, drawn, drawn - 1);
+}
+
+/* User space lists the UNIX sockets of its own network namespace, and ends their paths (load/sockets.c). */
+static __always_inline bool is_in_own_network(struct sock *sk)
+{
+    return BPF_CORE_READ(sk, __sk_common.skc_net.net, ns.inum) == own_network;
+}
+
+/* Whether the sweep has to find out that a used socket is closed. TCP has a hook for that, and datagrams have sweep_pairs, but not
+ * for a `provisional` path, which only a wait has used. */
+static __always_inline bool is_swept(const struct socket_facts *facts, bool provisional)
+{
+    if (!provisional && facts->kind != PATH_UNIX_STREAM && facts->kind != PATH_UNIX_SEQPACKET)
+        return false;
+    /* user space knows a socket by its cookie; one that has another inode (SMC, over TCP) would always look closed */
+    return !(facts->family == AF_UNIX && facts->cookie != 0 && is_in_own_network(facts->sk)) &&
+           inode_of_socket(facts->sk) == facts->inode;
+}
+
+uint32_t inodes_to_sweep; /* path_of_inode may have entries with an address */
+
+/* Ends the paths of closed sockets that user space cannot list: those of other network namespaces, and those that only a wait has
+ * used. */
+static long sweep_inode(void *map, const uint64_t *key, struct inode_path *known, void *context)
+{
+    uint64_t inode = *key, peer = known->peer;
+    uint32_t number = known->number;
+
+    if (known->address == 0)
+        return 0;
+    inodes_to_sweep = 1;
+    if (inode_of_socket((struct sock *)known->address) == inode) {
+        known->gone = 0;
+        return 0;
+    }
+    if (!known->gone) {
+        known->gone = 1;
+        return 0;
+    }
+    if (bpf_map_delete_elem(&path_of_inode, &inode) != 0)
+        return 0;
+    bpf_map_delete_elem(&incoming, &peer);
+    end_made(number);
+    return 0;
+}
+
 static long sweep_made_socket(void *map, const uint64_t *key, struct made_socket *made,
                               void *context)
 {
@@ -115,6 +178,10 @@ int sweep_made(void *context)
     /* else all buckets would be looked at, also where the ends of calls are not hooked */
     if (made_known != 0)
         bpf_for_each_map_elem(&made_sockets, sweep_made_socket, NULL, 0);
+    if (inodes_to_sweep != 0) {
+        inodes_to_sweep = 0;
+        bpf_for_each_map_elem(&path_of_inode, sweep_inode, NULL, 0);
+    }
     return 0;
 }
 

@@ -235,6 +235,13 @@ static __noinline int list_path(struct seq_file *file, struct path *path,
     if (line == NULL || path->number != 0)
         return 0;
     entry.number = new_path_number(facts->kind);
+    if (entry.number == 0)
+        return 0;
+    entry.peer = facts->peer;
+    if (is_swept(facts, false)) {
+        entry.address = (uint64_t)facts->sk;
+        inodes_to_sweep = 1;
+    }
     if (bpf_map_update_elem(&path_of_inode, &inode, &entry, BPF_ANY) != 0) {
         __sync_fetch_and_add(&unsettled, 1); /* out of memory for now: the next pass tries again */
         return 0;

@@ -106,10 +106,8 @@ static __always_inline void tell_queue_message(struct stream *stream, uint32_t i
 {
     if (message->path != 0)
         write_message(stream, id, message);
-    else if (tells_of_kind(stream, id, METER_MQ) && !silent(stream)) {
-        stream->sequence++;
-        count_lost(stream, RING_DATA);
-    }
+    else
+        lose_message(stream, id, METER_MQ);
 }
 
 /* `stream` NULL: it is not metered. */

@@ -128,7 +128,7 @@ static __always_inline void fill_unix(struct path_record *record, struct unix_so
 }
 
 /* Reserves the PATH record of an end that is used for the first time, with its number, which becomes `*number`. NULL:
- * `*number` is the one that another CPU has given it, or 0 if the ring is full. */
+ * `*number` is the one that another CPU has given it, or 0 if the ring is full or numbers are used up. */
 static __always_inline struct path_record *claim_path(uint32_t *number, uint32_t kind)
 {
     struct path_record *record = bpf_ringbuf_reserve(&control_ring, sizeof(struct path_record), 0);
@@ -140,7 +140,7 @@ static __always_inline struct path_record *claim_path(uint32_t *number, uint32_t
         return NULL;
     }
     given = new_path_number(kind);
-    if (__sync_val_compare_and_swap(number, 0, given) != 0) {
+    if (given == 0 || __sync_val_compare_and_swap(number, 0, given) != 0) {
         bpf_ringbuf_discard(record, BPF_RB_NO_WAKEUP);
         return NULL;
     }
@@ -186,14 +186,14 @@ static __always_inline void fill_path(struct path_record *record, struct path *p
 
 /* Writes the PATH record of `path` (`udp`: the addresses of a UDP path, else NULL). A `number` other than 0 becomes the
  * path's number. The time is taken before that, so that every CPU that sees the number has a later time. Returns false
- * if the ring is full, or if another stream has numbered and recorded the path first. */
+ * if the ring is full, if it has no number, or if another stream has numbered and recorded the path first. */
 __noinline bool write_path(struct path *path, const struct socket_facts *facts,
                            const struct udp_key *udp, uint32_t flags, uint32_t number)
 {
     struct path_record *record;
     uint64_t time;
 
-    if (path == NULL || facts == NULL)
+    if (path == NULL || facts == NULL || (number == 0 && path->number == 0))
         return false;
     record = bpf_ringbuf_reserve(&control_ring, sizeof(struct path_record), 0);
     time = bpf_ktime_get_ns();
@@ -280,31 +280,48 @@ static __always_inline bool begins_now(struct path *path)
 }
 
 /* Returns the number of a path whose socket's inode is known: the one that a blocked call has given it (with `any`: or
- * any other), else `number`, which is provisional with `any`. */
-__noinline uint32_t claim_inode(uint64_t inode, uint32_t number, bool any)
+ * any other), else `number`, which is provisional with `any`. 0, only with `any`: it cannot be stored, and each call that
+ * blocks there would give it another number. */
+__noinline uint32_t claim_inode(const struct socket_facts *facts, uint32_t number, bool any)
 {
     struct inode_path entry = {.number = number, .provisional = any}, *known;
+    uint64_t inode;
 
-    if (bpf_map_update_elem(&path_of_inode, &inode, &entry, BPF_NOEXIST) == 0)
+    if (facts == NULL)
         return number;
+    inode = facts->inode;
+    entry.peer = facts->peer;
+    if (is_swept(facts, any))
+        entry.address = (uint64_t)facts->sk;
+    if (number != 0 && bpf_map_update_elem(&path_of_inode, &inode, &entry, BPF_NOEXIST) == 0) {
+        if (entry.address != 0)
+            inodes_to_sweep = 1;
+        return number;
+    }
     known = bpf_map_lookup_elem(&path_of_inode, &inode);
     if (known == NULL) {
-        __sync_fetch_and_add(&lost_paths, 1);
-        return number;
+        if (number != 0)
+            __sync_fetch_and_add(&lost_paths, 1);
+        return any ? 0 : number;
     }
     return any || known->provisional ? known->number : number;
 }
 
 /* From now on the descriptor alone identifies the path. */
-__noinline int find_by_inode(struct path *path)
+__noinline int find_by_inode(struct path *path, const struct socket_facts *facts)
 {
     struct inode_path entry = {};
     uint64_t inode;
 
-    if (path == NULL)
+    if (path == NULL || facts == NULL)
         return 0;
     entry.number = path->number;
     inode = path->inode;
+    if (is_swept(facts, false)) {
+        entry.address = (uint64_t)facts->sk;
+        entry.peer = facts->peer;
+        inodes_to_sweep = 1;
+    }
     if (bpf_map_update_elem(&path_of_inode, &inode, &entry, BPF_ANY) != 0)
         __sync_fetch_and_add(&lost_paths, 1);
     return 0;
@@ -372,7 +389,7 @@ __noinline int tell_again(struct stream *stream, struct path *path)
     }
     write_path(path, facts, NULL, moved & (PATH_MOVED_OUT | PATH_MOVED_IN) ? RECORD_OLDER : 0, 0);
     if (begins) {
-        find_by_inode(path);
+        find_by_inode(path, facts);
         tell_beginning(stream, path, (moved & PATH_CREATED) == 0, path->role);
     }
     return 0;
@@ -407,7 +424,7 @@ __noinline uint32_t make_path(struct stream *stream, struct path *path,
         flags = (path->start_out | path->start_in) != 0 ? RECORD_OLDER : 0;
     }
     if (facts->connected && facts->inode != 0)
-        number = claim_inode(facts->inode, number, false);
+        number = claim_inode(facts, number, false);
     created = number == given;
     if (stream == NULL)
         number = tell_ahead(path, number);
@@ -429,7 +446,7 @@ __noinline uint32_t make_path(struct stream *stream, struct path *path,
     else if (!created)
         __sync_fetch_and_or(&path->moved, PATH_CREATED);
     if (facts->connected && facts->inode != 0)
-        find_by_inode(path);
+        find_by_inode(path, facts);
     return path->number;
 }
 

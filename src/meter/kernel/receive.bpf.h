@@ -270,7 +270,8 @@ static __noinline bool tcp_received_first(struct stream *stream, struct sock *sk
         path->in = call->next;
     call->path = path->number;
     call->first = taken ? call->next - bytes : path->in;
-    call->flags = taken ? 0 : RECORD_END_OF_FILE;
+    /* bytes whose copy no hook has seen: kernel TLS had them, or the hook was skipped */
+    call->flags = taken || bytes != 0 ? 0 : RECORD_END_OF_FILE;
     if (!taken)
         call->done = 0;
     return true;
@@ -479,6 +480,19 @@ static __always_inline bool asked_for_nothing(const struct stream *stream, struc
            room_of_call(task, stream->receive_many.count - 1) == 0;
 }
 
+/* A call has failed on a TCP socket. If the other end has reset the connection before its first byte, its path is recorded
+ * now, as otherwise at close: so its end is seen, also of the path that a wait for its first byte has got (`waited`). */
+static __always_inline void meet_reset(struct stream *stream, struct sock *sk, bool waited)
+{
+    struct path *path;
+
+    if (sk->__sk_common.skc_state != TCP_CLOSE || !(waited || wants(stream, FLAGS_OF_CONNECTION)))
+        return;
+    path = bpf_sk_storage_get(&paths, sk, NULL, 0);
+    if (path != NULL && path->number == 0 && (path->state & PATH_ESTABLISHED))
+        meet_tcp_path(stream, sk);
+}
+
 static __always_inline int receive_ended(struct sock *sk, int result, int flags)
 {
     struct task_struct *task = bpf_get_current_task_btf();
@@ -519,6 +533,8 @@ static __always_inline int receive_ended(struct sock *sk, int result, int flags)
         if (is_failure(result) && !(call == CALL_RECVMMSG &&
                                     ends_part(&stream->receive_many, identity_of_many(task, call))))
             count_failed(stream, &stream->failed_receives);
+        if (kind == PATH_TCP)
+            meet_reset(stream, sk, stream->receivecall);
         stream->receivecall = 0;
         stream->receive.socket = 0;
         stream->receive.copied = 0;

@@ -22,6 +22,12 @@ static __always_inline int send_ended(struct sock *sk, int result)
 
     if (stream == NULL && family != AF_UNIX)
         return 0;
+    if (stream != NULL && family != AF_UNIX && is_of_kernel(sk)) {
+        /* a UDP datagram has set it */
+        if (stream->send.socket == (uint64_t)sk)
+            stream->send.socket = 0;
+        return 0;
+    }
     kind = kind_of_socket(family, sk->sk_type, sk->sk_protocol);
     if (kind == 0)
         return result < 0 || stream == NULL || !wants(stream, FLAGS_OF_SEND)
@@ -45,6 +51,8 @@ static __always_inline int send_ended(struct sock *sk, int result)
         if (stream->send.flags == 0 && is_failure(result) &&
             !(call == CALL_SENDMMSG && ends_part(&stream->send_many, identity_of_many(task, call))))
             count_failed(stream, &stream->failed_sends);
+        if (kind == PATH_TCP)
+            meet_reset(stream, sk, false);
         stream->send.socket = 0;
         end_older_send(stream);
         return 0;

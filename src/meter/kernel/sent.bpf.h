@@ -25,6 +25,17 @@ static __always_inline void write_send(struct stream *stream, struct send_call *
     write_message(stream, EVENT_SEND, &message);
 }
 
+/* Whether it is a socket of the kernel itself, which the current task only happens to send for: a network file system's. SMB's
+ * have no file. NFS's have one, but must not use the task's own memory. */
+static __always_inline bool is_of_kernel(struct sock *sk)
+{
+    struct sock *plain = plain_sock(sk);
+    struct socket *socket = plain->sk_socket;
+
+    return socket == NULL || socket->file == NULL ||
+           (bpf_core_field_exists(plain->sk_use_task_frag) && !plain->sk_use_task_frag);
+}
+
 /* A sendfile or splice call reaches the socket in several sends, which are one message. */
 static __always_inline uint32_t continues_call(struct stream *stream, struct task_struct *task,
                                                uint32_t call)

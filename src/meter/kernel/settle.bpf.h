@@ -253,6 +253,8 @@ static __always_inline bool is_socket_held(uint64_t address, uint64_t cookie)
            BPF_CORE_READ(sk, sk_socket) != NULL;
 }
 
+#define OWN_GONE 2 /* path->gone: the last sweep found the path's own socket closed */
+
 static long sweep_pair(void *map, struct pair_key *key, struct path *path, void *context)
 {
     struct pair_key own = *key, reverse = {.socket = key->peer, .peer = key->socket};
@@ -262,12 +264,19 @@ static long sweep_pair(void *map, struct pair_key *key, struct path *path, void 
     uint32_t number;
     uint64_t inode;
 
-    /* a closed receiver is recorded elsewhere */
-    if (path->sender == 0 || is_socket_held(path->sender, own.peer) ||
-        !is_socket_held(path->socket, own.socket))
+    if (path->socket == 0)
         return 0;
-    /* checked after that, so nothing more will come from the sender; the second time, no call is half done */
-    if (BPF_CORE_READ(receiver, sk_receive_queue.qlen) != 0 || path->gone == 0) {
+    if (!is_socket_held(path->socket, own.socket)) {
+        if (path->number != 0 && path->listed)
+            return 0; /* user space ends it (load/sockets.c) */
+        if (path->gone != OWN_GONE) {
+            path->gone = OWN_GONE;
+            return 0;
+        }
+    } else if (path->sender == 0 || is_socket_held(path->sender, own.peer)) {
+        return 0;
+    } else if (BPF_CORE_READ(receiver, sk_receive_queue.qlen) != 0 || path->gone == 0) {
+        /* checked after that, so nothing more will come from the sender; the second time, no call is half done */
         path->gone = BPF_CORE_READ(receiver, sk_receive_queue.qlen) == 0;
         return 0;
     }
@@ -287,7 +296,7 @@ static long sweep_pair(void *map, struct pair_key *key, struct path *path, void 
 }
 
 /* Senders may come and go without end while their receiver lives on. So the pairs are checked about once a second, for
- * those whose sender is closed and has nothing left in the receiver's queue. */
+ * those whose sender is closed and has nothing left in the receiver's queue, and for those whose own socket is closed. */
 SEC("syscall")
 int sweep_pairs(void *context)
 {

@@ -212,6 +212,7 @@ static __always_inline struct path *datagram_path(struct stream *stream, struct 
     if (path == NULL || path->number != 0)
         return path;
     path->socket = (uint64_t)sk;
+    path->listed = is_in_own_network(sk);
     storage_of(sk);
     fill_facts(facts, sk, PATH_UNIX_DATAGRAM);
     facts->peer = peer;

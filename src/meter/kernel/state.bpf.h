@@ -244,6 +244,7 @@ const volatile uint32_t most_udp_paths = 1;   /* that udp_paths has room for */
 const volatile uint32_t kinds_in_force = 0;   /* METER_TCP ...: kinds of paths that are metered */
 const volatile uint32_t wake_every = 1 << 20; /* bytes of a ring, a power of two: reader.bpf.h */
 const volatile bool calls_end = false;        /* the end of each system call is seen: sys_exit */
+const volatile uint32_t own_network = 0;      /* user space's network namespace; 0: not known */
 
 /* Which of these are recorded may change. Then the lowest bits of a path's number tell its kind. */
 const volatile bool kinds_change = false;
@@ -312,6 +313,7 @@ uint64_t lost[RING_COUNT]; /* records lost because the ring was full */
 uint64_t lost_datagrams;   /* received datagrams that could not be identified */
 uint64_t lost_paths;       /* paths not stored: no memory, or too many */
 uint64_t pathless;         /* messages not recorded because their path was not stored */
+uint32_t numbers_ended;    /* a path got no number, because they are used up */
 uint32_t unmetered;        /* 1 << enum unmetered_kind: used by metered streams */
 uint32_t live;             /* metered streams alive */
 uint32_t marked;           /* streams newly marked by the iterator */

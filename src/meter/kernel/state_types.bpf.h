@@ -188,7 +188,8 @@ struct path {
     };
     uint64_t sender; /* UNIX datagram: address of the peer's socket, once it has sent */
     union {
-        uint32_t gone; /* UNIX datagram: last sweep found the peer closed and the queue empty */
+        /* UNIX datagram: last sweep found the peer closed and the queue empty, or the socket closed */
+        uint32_t gone;
         uint32_t connector; /* TCP: the stream that waits for its outcome, 0 = none */
     };
     uint32_t reserved; /* TCP, accepted: number in `accepted`, 0 = it is not there */
@@ -205,7 +206,7 @@ struct path {
     uint64_t confused;  /* last time that a receive's datagram was uncertain */
     uint64_t told_at;   /* time of the last DROPPED record */
     uint32_t aside[ASIDE_MOST]; /* inbox indexes that others overtook, 0 = none */
-    uint32_t listed;            /* TCP: survey_connections has listed it */
+    uint32_t listed;            /* TCP: survey_connections did; UNIX datagram: user space can */
     uint32_t arrived;           /* TCP: position up to which MESSAGEQUEUED was recorded */
     uint32_t seen_out;    /* UNIX stream: all bytes up to here are queued or known to be received */
     struct sends sends;   /* UNIX */
@@ -463,7 +464,10 @@ struct stream {
 
 struct inode_path {
     uint32_t number;
-    uint32_t provisional; /* made when only the socket's descriptor was known */
+    uint16_t provisional; /* made when only the socket's descriptor was known */
+    uint16_t gone;        /* the last sweep found the socket closed */
+    uint64_t address; /* of the socket, if sweep_made has to find out that it is closed; else 0 */
+    uint64_t peer;    /* cookie of the UNIX socket that it receives from */
 };
 
 struct pair_key {

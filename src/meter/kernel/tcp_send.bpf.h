@@ -43,7 +43,7 @@ static __always_inline int tcp_sends(struct stream *stream, struct task_struct *
     uint32_t position;
 
     tcp = plain_tcp_sock(sk);
-    if (tcp == NULL)
+    if (tcp == NULL || (begins && is_of_kernel(sk)))
         return 0;
     tell_spliced(stream);
     call = &stream->send;

@@ -333,6 +333,8 @@ static int load(struct meter *meter, const struct meter_options *options, struct
     meter->kernel->rodata->coarse_time = options->coarse_time;
     meter->kernel->rodata->first_sequence = options->first_sequence;
     meter->kernel->rodata->first_lost = options->first_lost;
+    meter->kernel->bss->last_path = options->first_path;
+    meter->kernel->rodata->own_network = meter->sockets.network;
     meter_ring_sizes(options->ring_size, sizes);
     meter->kernel->rodata->wake_every = wake_every(sizes[RING_DATA]);
     bpf_map__set_max_entries(meter->kernel->maps.data_ring, sizes[RING_DATA]);
@@ -517,8 +519,11 @@ static void report(const struct meter_interface *interface,
     const struct meter *meter = meter_of(interface);
     const struct meter_bpf__bss *counts = meter->kernel->bss;
     uint64_t pathless = __atomic_load_n(&counts->pathless, __ATOMIC_RELAXED);
+    uint64_t lost_paths = __atomic_load_n(&counts->lost_paths, __ATOMIC_RELAXED);
 
-    if (ring_lost(meter, RING_CONTROL) + ring_lost(meter, RING_DATA) > 0)
+    if (__atomic_load_n(&counts->numbers_ended, __ATOMIC_RELAXED) != 0)
+        line("the numbers of connections and files are used up: begin a new recording", context);
+    else if (ring_lost(meter, RING_CONTROL) + ring_lost(meter, RING_DATA) > 0)
         line("the buffer was full: try a larger one, e.g. --ring 64M", context);
     report_gained(meter, line, context);
     report_count(pathless,
@@ -530,8 +535,13 @@ static void report(const struct meter_interface *interface,
                        "connections or files, or there were too many; how these begin and end may "
                        "be missing, too",
                  line, context);
-    report_count(pathless > 0 ? 0 : __atomic_load_n(&counts->lost_paths, __ATOMIC_RELAXED),
-                 "uses of connections are not recorded: out of kernel memory", line, context);
+    report_count(pathless > 0 ? 0 : lost_paths,
+                 lost_paths == 1
+                     ? "time there was no memory for what is known of a connection or file, or "
+                       "there were too many: how this begins or ends may be missing"
+                     : "times there was no memory for what is known of a connection or file, or "
+                       "there were too many: how these begin or end may be missing",
+                 line, context);
     report_count(__atomic_load_n(&counts->resettled, __ATOMIC_RELAXED),
                  "older UNIX sockets have too large first offsets: several threads were sending "
                  "when the recording began",

@@ -36,6 +36,7 @@ struct meter_options {
     /* for tests: number of records that each stream counts as lost before its first record */
     uint64_t first_lost;
     uint64_t first_skipped; /* for tests: initial number of skipped hooks */
+    uint32_t first_path;    /* for tests: how many paths have got their number already */
     bool coarse_time;       /* CPU time as of the last scheduler tick, so up to a tick old */
     bool libraries;         /* places in libraries may be probed: meter_interface.probe */
     /* ---- for a service that loads the meter for others ---- */

@@ -7,8 +7,9 @@
  * A datagram socket has a path for each peer. The kernel side ends the paths whose peer is closed and has nothing left
  * in the queue (settle.bpf.h).
  *
- * Limit: the kernel lists only the sockets of the reader's own network namespace. A socket of another namespace is
- * never swept, and its path stays open in the trace.
+ * The kernel lists only the sockets of the reader's own network namespace. Those of others are swept in the kernel, which
+ * finds them closed by their addresses (made.bpf.h, settle.bpf.h). What splices take from these unseen is
+ * looked for only when an end is used.
  */
 #include "meter/load/sockets.h"
 
@@ -101,9 +102,15 @@ static void forget_pair(struct meter *meter, const struct open_socket *socket)
 
 static void forget(struct meter *meter, const struct open_socket *socket)
 {
+    int inodes = bpf_map__fd(meter->kernel->maps.path_of_inode);
+    uint32_t known[16] = {0}; /* a struct inode_path; its first word is its number */
+
     if (socket->datagram)
         forget_pair(meter, socket);
-    bpf_map_delete_elem(bpf_map__fd(meter->kernel->maps.path_of_inode), &socket->inode);
+    /* a datagram socket's inode may have the path of a wait, which the kernel side ends */
+    if (bpf_map__value_size(meter->kernel->maps.path_of_inode) <= sizeof(known) &&
+        bpf_map_lookup_elem(inodes, &socket->inode, known) == 0 && known[0] == socket->path)
+        bpf_map_delete_elem(inodes, &socket->inode);
     bpf_map_delete_elem(bpf_map__fd(meter->kernel->maps.incoming), &socket->peer);
 }
 
