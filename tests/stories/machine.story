@@ -135,8 +135,8 @@ says: CPU spin[100] waited 1.60 s of 2.00 s for a CPU: it was runnable, but othe
     more CPUs or a higher priority would save at most 80% of the time above.
 
 == a CPU limit that another container uses up is none of the process that waits
-process app pid 150 cgroup 7
 process db launched cgroup 8
+process app pid 150 cgroup 7
 app computes 10ms
 db computes 400ms
 db lacks a CPU for 1200ms
@@ -295,7 +295,7 @@ at 1s CGROUP cgroup=7 memory=2000000 memoryMost=67108864 oomKills=2
 at 1s CGROUP cgroup=8 memory=134000000 memoryMost=134217728 memoryReclaims=9 oomKills=0
 at 1s CGROUP cgroup=9 memory=2000000 oomKills=1
 $ dpm report trace
-first: Limits The kernel killed 2 processes of /pod/web for lack of memory: /pod, which is above it, reached its limit (128 MiB). Raise
+first: Limits The kernel killed 2 processes of /pod/web for lack of memory, most likely because /pod, which is above it, reached its limit (128 MiB). Raise
     that limit, or use less memory.
-says: The kernel killed 1 process of /pod/job for lack of memory: /pod, which is above it, reached its limit (128 MiB).
+says: The kernel killed 1 process of /pod/job for lack of memory, most likely because /pod, which is above it, reached its limit (128 MiB).
 never: of /pod for lack of memory

@@ -571,8 +571,9 @@ never: waited for the disk (write on
 
 == locks of the kernel, in which no signal wakes a thread, are no disk: a socket, a pipe and a namespace have none
 process ip launched
-ip sleeps 40ms in sendmsg on socket uninterruptible
-ip sleeps 10ms in write on pipe uninterruptible
+ip sleeps 40ms in sendmsg uninterruptible
+ip sleeps 5ms in write on socket uninterruptible
+ip sleeps 5ms in write on pipe uninterruptible
 ip sleeps 20ms in read on [eventfd] uninterruptible
 ip sleeps 30ms in unshare uninterruptible
 ip sleeps 50ms in openat uninterruptible
@@ -580,7 +581,7 @@ ip ends
 $ dpm why --json trace
 jq: .spent_on_ns | .disk == 50e6 and .unknown == 100e6
 $ dpm report trace
-says: ip[100] waited; no record says for what (sendmsg on a socket), 1 time.
+says: ip[100] waited; no record says for what (sendmsg), 1 time.
 says: ip[100] waited; no record says for what (unshare), 1 time.
 never: waited for the disk (sendmsg
 never: waited for the disk (unshare

@@ -379,7 +379,7 @@ server accepts c
 client closes c
 server closes c
 $ dpm stats trace
-says: 1 connection, which ended, and was never used.
+says: 1 connection, which ended and was never used.
 
 == over time: what is sent in each interval
 | one  send -- 40 ms -- send -- send -- 40 ms -- send ... (nothing for 50 ms) send

@@ -518,7 +518,7 @@ app ends
 $ dpm why --json trace
 jq: .spent_on_ns | .unknown > 25e6 and .unknown < 28e6 and .no_cpu < 2e6
 $ dpm report trace
-first: app[100] ran later than records explain (tcp 127.0.0.1:80)
+first: app[100] waited longer, or ran later than records explain (tcp 127.0.0.1:80)
 never: whose clock nothing compares
 
 == a thread that is awake, and has no CPU for a reason that the kernel does not count: it did not wait for anything

@@ -127,6 +127,12 @@ static enum elapsed_kind kind_of_uninterruptible(enum wait_object on, const char
     }
 }
 
+/* socket ... getsockopt accept4 recvmmsg sendmmsg: no record has their object. */
+static bool is_of_sockets(uint32_t call)
+{
+    return (call >= 41 && call <= 55) || call == 288 || call == 299 || call == 307;
+}
+
 enum elapsed_kind elapsed_kind_of_block(const struct history *history,
                                         const struct recorded_types *recorded,
                                         const struct history_event *event)
@@ -143,7 +149,8 @@ enum elapsed_kind elapsed_kind_of_block(const struct history *history,
     enum wait_object on = identities_object(history_identities(history), event->event.origin,
                                             record->block.object, &name);
     if (kind == ELAPSED_DISK)
-        return kind_of_uninterruptible(on, name);
+        return is_of_sockets(record->block.system_call) ? ELAPSED_UNKNOWN
+                                                        : kind_of_uninterruptible(on, name);
     switch (on) {
     case WAIT_ON_ANONYMOUS:
         return kind_of_anonymous(name == NULL ? "" : name);

@@ -282,7 +282,8 @@ static void did_text(const struct report *report, const struct elapsed_group *gr
     } else if (group->largest->no_clock) {
         snprintf(text, DID_SIZE, "waited for messages of a machine whose clock nothing compares");
     } else if (group->largest->ran_late) {
-        snprintf(text, DID_SIZE, "ran later than records explain");
+        snprintf(text, DID_SIZE, "%sran later than records explain",
+                 group->largest->path_kind != 0 ? "waited longer, or " : "");
     } else if (group->largest->kind == ELAPSED_CHILD && is_creating(group->largest->call) &&
                group->largest->count == group->count) {
         snprintf(text, DID_SIZE, "waited for a process to begin its program");
@@ -293,16 +294,16 @@ static void did_text(const struct report *report, const struct elapsed_group *gr
     }
 }
 
-/* Whether each machine had fewer tasks that could run than CPUs, on average. */
-static bool had_free_cpus(const struct communication *communication)
+/* Whether the machine of this origin had fewer tasks that could run than CPUs, on average. */
+static bool had_free_cpus(const struct communication *communication, uint32_t origin)
 {
-    for (uint32_t i = 0; i < communication->machine_count; i++) {
-        const struct machine_load *load = &communication->machines[i].load;
-        if (load->elapsed == 0 || load->runnable_count == 0 || load->cpus == NOT_KNOWN ||
-            load->runnable_sum >= load->runnable_count * load->cpus)
-            return false;
-    }
-    return communication->machine_count > 0;
+    const struct machine_load *load = NULL;
+
+    for (uint32_t i = 0; load == NULL && i < communication->process_count; i++)
+        if (communication->processes[i].origin == origin)
+            load = &communication->machines[communication->processes[i].machine].load;
+    return load != NULL && load->elapsed != 0 && load->runnable_count != 0 &&
+           load->cpus != NOT_KNOWN && load->runnable_sum < load->runnable_count * load->cpus;
 }
 
 /* In an account of requests each wait may have 1 ms more than the kernel counted. Where CPUs are free, most of it is the time
@@ -310,7 +311,7 @@ static bool had_free_cpus(const struct communication *communication)
 static const char *no_cpu_text(const struct report *report, const struct finding *finding)
 {
     return finding->elapsed.of_requests && !finding->elapsed.throttled &&
-                   had_free_cpus(report->communication)
+                   had_free_cpus(report->communication, finding->elapsed.group.leader->origin)
                ? "waited for a CPU, or to be woken"
                : did[ELAPSED_NO_CPU];
 }
@@ -412,7 +413,8 @@ static void waiters_text(const struct elapsed_lock *lock, char text[PROCESS_TEXT
 static void held_text(const struct elapsed_lock *lock, char text[HELD_SIZE])
 {
     char thread[ELAPSED_THREAD_SIZE], share[UNIT_SIZE];
-    bool mostly = lock->holder_mostly * 2 >= lock->holder_time;
+    bool mostly =
+        lock->holder_mostly * 2 >= lock->holder_time && lock->holder.kind != ELAPSED_UNKNOWN;
 
     text[0] = '\0';
     if (lock->holder_time * 5 < lock->held * 3 || lock->holder.tid == 0) /* or threads in turn */

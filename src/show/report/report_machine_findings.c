@@ -145,10 +145,11 @@ static void say_oom_above(const struct report *report, const char *kills, const 
 
     cgroup_text(report->communication, above, other);
     show_bytes(above->memory_most, limit);
-    report_say(content, "Limits",
-               "The kernel killed %s of %s for lack of memory: %s, which is above it, reached its "
-               "limit (%s). Raise that limit, or use less memory.",
-               kills, name, other, limit);
+    report_say(
+        content, "Limits",
+        "The kernel killed %s of %s for lack of memory, most likely because %s, which is above "
+        "it, reached its limit (%s). Raise that limit, or use less memory.",
+        kills, name, other, limit);
 }
 
 void report_say_oom(const struct report *report, const struct finding *finding,

@@ -75,7 +75,7 @@ static void print_connections(const struct communication *communication, FILE *f
     show_count(communication->unused, unused);
     if (communication->connections == 1)
         fprintf(file, "\n%s, which %s%s%s.\n", all, communication->ended > 0 ? "ended" : "",
-                communication->ended > 0 && some_unused ? ", and " : "",
+                communication->ended > 0 && some_unused ? " and " : "",
                 some_unused ? "was never used" : "");
     else
         fprintf(file, "\n%s, %s of them ended%s%s%s.\n", all, ended, some_unused ? ", " : "",
