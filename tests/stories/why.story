@@ -41,6 +41,11 @@ jq: .spent_on_ns.child > 28.9e6 and .spent_on_ns.no_cpu < 1.1e6 and .spent_on_ns
 jq: [.rows[] | select(.spent_on == "child") | [.pid, .system_call]] == [[100, "wait4"]]
 $ dpm why trace
 says: 29.0 ms 1 make[100] end of a process wait4
+says: A process closes its files after its last record, and may lack a CPU meanwhile.
+# it was dpm run
+never: meter it, too
+$ dpm why --process make trace
+says: may lack a CPU meanwhile. To know what an unmonitored child did, meter it, too: dpm acquire --descendants, or dpm run.
 
 == beside load: what is no CPU of the parent, is not the child's end
 | make   fork ------ waits ------------------ no CPU 20 ms --.

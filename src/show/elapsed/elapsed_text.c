@@ -420,10 +420,12 @@ static void print_hints(const struct elapsed *elapsed, const struct elapsed_acco
             "dpm-matching(7).\n",
             into);
     if (matters(account, ELAPSED_CHILD))
-        fputs("\nA process closes its files after its last record, and may lack a CPU meanwhile. "
-              "To know what an unmonitored child did, meter it, too: dpm acquire --descendants, or "
-              "dpm run.\n",
-              into);
+        fprintf(into,
+                "\nA process closes its files after its last record, and may lack a CPU "
+                "meanwhile.%s\n",
+                elapsed->commands > 0 ? "" /* dpm run metered all descendants */
+                                      : " To know what an unmonitored child did, meter it, too: "
+                                        "dpm acquire --descendants, or dpm run.");
     folding_end(&folding);
 }
 
