@@ -63,3 +63,27 @@ says: It is the longest path of the whole graph
 $ dpm path --what-if server=2 trace
 says: It ends with the last work for others
 says: server 2 times as fast
+
+== one request: nothing is added up, and no typical one stands beside the slowest
+process client launched
+process server pid 200
+tcp c: client > server ports 40001,80
+client connects c
+server accepts c
+client sends 70 on c
+server receives on c
+server sleeps 20ms in fdatasync uninterruptible
+server sends 150 on c
+client receives on c
+$ dpm why --requests trace
+like: 1 request took 20\.\d ms\. Backwards from the last byte of its answer, the time was spent on:
+like: The request, of 20\.\d ms
+never: together
+never: typical
+$ dpm path trace
+like: that of requests\. 1 request took 20\.\d ms\. Backwards from the last byte of its answer, the time was spent on:
+like: The request, of 20\.\d ms
+never: added up
+never: A typical request
+$ dpm why --json trace
+jq: .requests | .typical.time_ns == .slowest.time_ns and near(.slowest.time_ns; 20e6)

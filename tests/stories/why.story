@@ -26,6 +26,11 @@ says: 100% 300 ms timer
 says: 67% 200 ms 1 nap[101] timer clock_nanosleep
 says: 33% 100 ms 1 nap[102] timer clock_nanosleep
 says: The parts add up to the elapsed time.
+# the trace has the command's start; this part of it does not
+$ dpm why --from 50ms trace
+says: There is neither a command from its start to its end, nor a request with an answer.
+$ dpm why --requests trace
+says: There are no requests.
 
 == beside load: what a process that ends takes after its last record is waited for, and known
 | make   fork ------ waits ---------------------------.
