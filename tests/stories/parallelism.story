@@ -298,6 +298,8 @@ $ dpm path --json trace | jq .tmax_ns > path; dpm parallelism --json trace | jq 
 is: same
 $ dpm path trace
 like: gzip\[102\] [^[]* 0 ns
+$ dpm path --processes trace
+says: Where it goes from process to process
 
 == what if: other speeds, and two that become one
 as before

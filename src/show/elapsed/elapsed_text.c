@@ -156,7 +156,7 @@ int elapsed_print_files(const struct elapsed *elapsed, FILE *file, bool all)
 
     if (shown == 0)
         return 0;
-    fputs("\nFiles that processes of dpm why wrote, and others of these read later (inferred)\n",
+    fputs("\nFiles that one of these processes wrote, and another one read later (inferred)\n",
           file);
     int result = table_init(&table, file, columns, ARRAY_SIZE(columns));
     table.whole = all;
