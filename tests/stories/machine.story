@@ -210,6 +210,8 @@ $ dpm parallelism --other-load seen trace
 says: while this run used CPU time, 3.0 other tasks ran or waited for
 $ dpm parallelism --other-load 2 trace
 says: Step sharing: 2 other tasks want a processor of each machine
+$ dpm parallelism --other-load 1 trace
+says: Step sharing: 1 other task wants a processor of each machine
 $ for wrong in -1 some 1x nan 1e9; do dpm parallelism --other-load $wrong trace 2>&1; echo $?; done
 says: dpm: parallelism: --other-load '-1'
 says: 2
