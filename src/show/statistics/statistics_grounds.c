@@ -214,9 +214,8 @@ static void print_mpi(const struct communication *communication, FILE *file)
               file);
         return;
     }
-    fputs("\nThis is a job of MPI, and messages between its ranks are not recorded: those on one "
-          "machine "
-          "go through shared memory. --kinds all,mpi records them (with the kernel meter).\n",
+    fputs("\nThis is a job of MPI. Messages between ranks on one machine go through shared memory, "
+          "and are not recorded: --kinds all,mpi records them (with the kernel meter).\n",
           file);
 }
 
