@@ -78,7 +78,7 @@ client receives on c
 $ dpm why --requests trace
 like: 1 request took 20\.\d ms\. Backwards from the last byte of its answer, the time was spent on:
 like: The request, of 20\.\d ms
-never: together
+never: median
 never: typical
 $ dpm path trace
 like: that of requests\. 1 request took 20\.\d ms\. Backwards from the last byte of its answer, the time was spent on:
