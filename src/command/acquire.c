@@ -221,7 +221,7 @@ static int record_acquired(struct acquire_options *options, struct recording_com
                            true);
     acquiring_done(&acquiring);
     int status = command->recording.active ? EXIT_SUCCESS : EXIT_FAILURE;
-    if (recording_command_end(command, NULL) < 0)
+    if (recording_command_end(command, false, false) < 0)
         status = EXIT_FAILURE;
     if (recording_report(command, &problem) < 0)
         status = command_error("%s", problem.text);

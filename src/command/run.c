@@ -119,6 +119,8 @@ static void check_ended(struct run *run)
         return;
     struct meter_interface *meter = meter_of_run(run);
     run->ended = meter_command_ended(meter, run->command.pid, &run->status);
+    if (run->ended)
+        run->recorder.subject = "the command has ended";
 }
 
 static bool in_foreground(void)
@@ -227,7 +229,8 @@ static int record_command(struct run *run)
         return result == -ENOENT ? 127 : 126;
     }
     record(run);
-    recording_command_end(&run->recorder, " (--wait records until they end)");
+    /* A user who ended the recording before the command has ended does not want it longer. */
+    recording_command_end(&run->recorder, true, run->ended && !run->options->wait);
     if (recording_report(&run->recorder, &problem) < 0)
         command_error("%s", problem.text);
     close(run->command.pid_fd);

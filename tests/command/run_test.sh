@@ -99,7 +99,8 @@ wait_for 30 test -e trapped
 pkill -TERM -P $pid
 wait $pid
 check_equal "the first signal is the program's" "4 got it" "$? $(cat out)"
-[ "$meter" = ptrace ] || check "descendants still running are named" grep -q 'still running.* sleep\[' err
+[ "$meter" = ptrace ] || check "descendants still running are named" \
+    grep -q '^dpm: 1 metered process is still running, .* sleep\[[0-9]*\] (--wait records until it ends)$' err
 
 # Hooks, too: only those needed by a flag are loaded, and none remains.
 timeout 60 "$dpm" run --flags send,exec,termination -o j.trace -- sh -c 'trap "" TERM; echo $$; exec sleep 60' > alive 2> err &
@@ -122,6 +123,7 @@ wait $pid
 check_equal "the second ends the recording" 143 $?
 if [ "$meter" = kernel ]; then
     check "... and the program lives on" kill -0 "$(cat alive)"
+    check "... of which --wait would not have recorded more" grep -q 'is still running, no longer metered: [^(]*$' err
     kill -KILL "$(cat alive)"
     # named PATTERN: how many of its programs have such a name.
     named() {
@@ -144,6 +146,10 @@ check "... having kept to its size" test "$(cat k.trace/* | wc -c)" -le 307200
 check "... and still reports the overhead" grep -q '^DPM itself: .* of CPU time' err
 check "... and the trace says why it ended" sh -c \
     "'$dpm' dump --json k.trace | jq -e -s '.[-1] | .event == \"END\" and .reason == 2'"
+# shellcheck disable=SC2016 # the command's own
+"$dpm" run --wait --kinds unix -o kk.trace --store all --max-size 300K -- sh -c \
+    'sh -c "while kill -0 $$; do sleep 0.05; done; exec \"\$1\" 20000 100" sh "$1" > gone 2>&1 &' sh "$load" > out 2> err
+check "after the command's end it does not say that it runs on" grep -q '^dpm: recording stopped: .*; the command has ended$' err
 
 "$dpm" run --user nobody-of-this-name -- true > out 2> err
 check_equal "an unknown user" "1 dpm: no user 'nobody-of-this-name' on this machine" "$? $(cat err)"

@@ -55,7 +55,7 @@ if kind == "none":
     other.recv(1)
 END
 
-is_missing='Messages on sockets of these kinds are not recorded, by any meter'
+is_missing='Messages on sockets of this kind are not recorded, by any meter'
 for meter in kernel ptrace; do
     for kind in mptcp listener raw netlink none; do
         if ! python3 -S exchange.py $kind; then
@@ -63,7 +63,7 @@ for meter in kernel ptrace; do
             continue
         fi
         "$dpm" run --meter $meter -o $meter.$kind --report report -- python3 -S exchange.py $kind
-        said=$(grep "^$is_missing" report)
+        said=$(grep '^Messages on sockets of' report)
         kinds=$("$dpm" stats --json $meter.$kind | jq -c '.trace.sockets_not_metered')
         case $kind in
         mptcp) name=MPTCP ;;
@@ -71,7 +71,10 @@ for meter in kernel ptrace; do
         netlink) name=netlink ;;
         *) name= ;;
         esac
-        check_equal "$meter, $kind: the report names the kind" "${name:+$is_missing: $name.}" "$said"
+        # (netlink sockets go to the kernel, and the report does not speak of these alone)
+        told=${name:+$is_missing: $name.}
+        [ $kind != netlink ] || told=
+        check_equal "$meter, $kind: the report names the kind" "$told" "$said"
         check_equal "$meter, $kind: JSON has it" "[${name:+\"$name\"}]" "$kinds"
         if [ $kind = mptcp ]; then
             "$dpm" report --all $meter.$kind | tr -s '\n ' ' ' > whole

@@ -393,7 +393,7 @@ end
 client waits in poll for 300ms
 ends at 400ms
 $ dpm why --requests trace
-says: No request had an answer: all were in progress at the end.
+says: No request was answered before the end of the recording.
 never: no requests
 $ dpm why --requests --json trace
 jq: .requests | .count == 0 and .unanswered == 0 and .unfinished > 0

@@ -198,10 +198,11 @@ says: as ld 3 3 1.86 KiB /w/2.o
 $ dpm report --html page.html trace && grep -o '"file",[01]' page.html | sort | uniq -c
 says: 3 "file",0
 $ dpm why trace
-says: Files that processes of dpm why wrote, and others of these read later (inferred)
+says: Files that one of these processes wrote, and another one read later (inferred)
 says: 91% as -c 2.c[105] ld[107] 900 B /w/2.o
 never: /w/1.o
 $ dpm path trace
+says: Files that one of these processes wrote, and another one read later (inferred)
 says: 91% as -c 2.c[105] ld[107] 900 B /w/2.o
 $ dpm path --json trace
 jq: .files == [{from_machine: null, from_name: "as", from_pid: 105, to_machine: null, to_name: "ld", to_pid: 107, share: .files[0].share, bytes: 900, reads: 1, file: "/w/2.o"}]

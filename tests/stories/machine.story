@@ -210,6 +210,8 @@ $ dpm parallelism --other-load seen trace
 says: while this run used CPU time, 3.0 other tasks ran or waited for
 $ dpm parallelism --other-load 2 trace
 says: Step sharing: 2 other tasks want a processor of each machine
+$ dpm parallelism --other-load 1 trace
+says: Step sharing: 1 other task wants a processor of each machine
 $ for wrong in -1 some 1x nan 1e9; do dpm parallelism --other-load $wrong trace 2>&1; echo $?; done
 says: dpm: parallelism: --other-load '-1'
 says: 2
@@ -299,3 +301,15 @@ first: Limits The kernel killed 2 processes of /pod/web for lack of memory, most
     that limit, or use less memory.
 says: The kernel killed 1 process of /pod/job for lack of memory, most likely because /pod, which is above it, reached its limit (128 MiB).
 never: of /pod for lack of memory
+
+== what dpm steer decided more than an hour after the beginning has a time of its own
+process app launched
+app sleeps 4010s in clock_nanosleep
+app ends
+at 95s DECISION number=1 before=92000 after=18446744073709551615 beforeLength=5s outcome=1 predicted=3040 noise=60 act="shares of one two" actFrom="50% 50%" actTo="83% 17%" goal="requests/s of load" reason="two takes long"
+at 4000s DECISION number=2 before=92000 after=18446744073709551615 beforeLength=5s outcome=1 predicted=3040 noise=60 act="shares of one two" actFrom="50% 50%" actTo="83% 17%" goal="requests/s of load" reason="two takes long"
+at 4006200ms DECISION number=2 before=92000 after=367000 beforeLength=5s afterLength=5s outcome=3 predicted=3040 noise=100 act="shares of one two" actFrom="50% 50%" actTo="83% 17%" goal="requests/s of load" reason="two takes long"
+$ dpm stats --by decision trace
+says: 95.0 s try shares
+says: 4000.0 s try shares
+says: 4006.2 s kept shares

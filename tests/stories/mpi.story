@@ -107,7 +107,29 @@ rank ends
 mpirun.mpich waits for rank
 mpirun.mpich ends
 $ dpm stats trace
-says: This is a job of MPI, and messages between its ranks are not recorded: those on one machine go through shared memory. --kinds all,mpi records them (with the kernel meter).
+says: This is a job of MPI. Messages between ranks on one machine go through shared memory, and are not recorded: --kinds all,mpi records them (with the kernel meter).
+
+== ... on several machines: messages by TCP are recorded, and the report does not deny it
+machine here at 10.0.0.1 leaving-out mpi
+machine there at 10.0.0.2 leaving-out mpi
+process mpirun of here launched
+process rank.0 of here created by mpirun
+process rank.1 of there launched
+tcp c: rank.0 > rank.1
+rank.0 connects c
+rank.1 accepts c
+rank.0 sends 1000 on c
+rank.1 receives on c
+rank.1 sends 1000 on c
+rank.0 receives on c
+rank.0 ends
+rank.1 ends
+mpirun waits for rank.0
+mpirun ends
+$ dpm stats here there
+says: Who sent to whom
+says: This is a job of MPI. Messages between ranks on one machine go through shared memory, and are not recorded
+never: between its ranks are not recorded
 
 == the same, but they were among the kinds: it does not advise what was done
 process mpirun.mpich launched

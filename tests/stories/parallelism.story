@@ -298,6 +298,8 @@ $ dpm path --json trace | jq .tmax_ns > path; dpm parallelism --json trace | jq 
 is: same
 $ dpm path trace
 like: gzip\[102\] [^[]* 0 ns
+$ dpm path --processes trace
+says: Where it goes from process to process
 
 == what if: other speeds, and two that become one
 as before
@@ -774,3 +776,18 @@ end
 $ dpm stats trace
 says: and 1 other
 never: 1 others
+
+== a process of several threads that counts as one stream has as many threads as in its row
+process app launched
+for w in 1 2 3
+    thread w$w of app created by app
+    w$w computes 10ms
+    w$w ends
+end
+app computes 20ms
+app ends
+$ dpm parallelism --streams processes trace
+says: of CPU time, 4 threads in 1 process; elapsed
+like: \napp\[100\] 4 50\.0 ms
+$ dpm parallelism --streams threads trace
+says: of CPU time, 4 threads in 1 process; elapsed

@@ -302,3 +302,18 @@ client ends
 server ends
 $ dpm report --json far1 far2
 jq: near(.path.in_flight_ns; 80e6) and [.findings[] | select(.kind == "path_in_flight")] == []
+
+== where it goes on from a thread to another one of the same process, it does not go from process to process
+| app       ........... waits o=== 20 ms ===
+| helper    === 50 ms =======o
+process app launched
+thread helper of app created by app
+helper computes 50ms
+app sleeps in futex until helper
+helper ends
+app computes 20ms
+app ends
+$ dpm path trace
+says: Where it goes on, from thread to thread
+like: app\[100\] app\[100\] wakeup 1
+never: from process to process

@@ -63,3 +63,54 @@ says: It is the longest path of the whole graph
 $ dpm path --what-if server=2 trace
 says: It ends with the last work for others
 says: server 2 times as fast
+
+== one request: nothing is added up, and no typical one stands beside the slowest
+process client launched
+process server pid 200
+tcp c: client > server ports 40001,80
+client connects c
+server accepts c
+client sends 70 on c
+server receives on c
+server sleeps 20ms in fdatasync uninterruptible
+server sends 150 on c
+client receives on c
+$ dpm why --requests trace
+like: 1 request took 20\.\d ms\. Backwards from the last byte of its answer, the time was spent on:
+like: The request, of 20\.\d ms
+never: median
+never: typical
+$ dpm path trace
+like: that of requests\. 1 request took 20\.\d ms\. Backwards from the last byte of its answer, the time was spent on:
+like: The request, of 20\.\d ms
+never: added up
+never: A typical request
+$ dpm why --json trace
+jq: .requests | .typical.time_ns == .slowest.time_ns and near(.slowest.time_ns; 20e6)
+
+== a request of more hops than are kept: its times in the table are of all of them
+| client   ask ---.                                            .--- answered
+| app             '= 1 ms = ask db . = 1 ms = ask db . (800 times)
+| db                          = 1 ms =        = 1 ms =
+process client pid 100
+process app pid 200
+process db pid 300
+tcp c: client > app older
+tcp d: app > db older
+client sends 1 on c
+app receives 1 on c
+800 times
+    app computes 1ms
+    app sends 1 on d
+    db receives 1 on d
+    db computes 1ms
+    db sends 1 on d
+    app receives 1 on d
+end
+app sends 1 on c
+client receives 1 on c
+$ dpm why --requests --json trace
+jq: .requests.slowest | .cut and (.hops | length) == 2000
+$ dpm path --json trace
+jq: .requests | ([.parts[].slowest_ns] | add) == .slowest_ns and ([.parts[].typical_ns] | add) == .typical_ns
+jq: [.requests.parts[] | select(.name == "app" and .spent_on == "computing")] | length == 1 and .[0].slowest_ns > 790e6 and .[0].slowest_ns < 830e6

@@ -561,3 +561,20 @@ server receives 50 on c
 server computes 1ms
 $ dpm report trace
 says: Queues server[200] has the longest receive queue: 1.00 messages on average
+
+== what was sent over time: no two intervals have the same time, which --from takes
+process one
+process other
+unix-stream u: one > other older
+for round in 1 2 3 4
+    one sends 10 on u
+    other receives on u
+    one idles 50s
+end
+$ dpm stats --every 500ms trace
+says: Sent in each 500 ms
+like: \n99\.5 s \d+ \d+ B
+like: \n120\.0 s \d+ \d+ B\n120\.5 s \d+ \d+ B\n121\.0 s
+never: 2 min 01 s
+$ dpm stats --every 50s trace
+like: \n50\.0 s 1 10 B

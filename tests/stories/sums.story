@@ -116,3 +116,24 @@ $ dpm stats trace
 says: 1 process executed a program that gains privilege, which is not metered: when it ended is not known.
 $ dpm report trace
 says: 1 process executed a program that gains privilege
+
+== many short processes, one after the other: the rates of those that are not shown are over the recording, not over one's life
+| cat.1    100 ms, 1000 B |
+| cat.2                     100 ms, 1000 B |      (110 of them)
+process sh launched
+110 times
+    process cat.$N created by sh
+    pipe p$N: cat.$N > sh
+    cat.$N sleeps 100ms in clock_nanosleep
+    cat.$N sends 1000 on p$N
+    sh receives on p$N
+    cat.$N ends
+    sh waits for cat.$N
+end
+sh ends
+$ dpm stats trace
+says: Who sent to whom
+# 10,000 B in 11 s; in the 100 ms of one of them it would be 97.6 KiB/s
+like: others \(10\) 10 9\.77 KiB 90\d B
+$ dpm stats --json trace
+jq: [.pairs[].bytes_per_s] | length == 110 and all(. > 9000 and . < 11000)

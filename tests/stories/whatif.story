@@ -36,7 +36,8 @@ $ dpm whatif --json --replicas server=2 trace
 jq: near(.recorded.latency_p50_ns; 40e6) and .off < 0.03 and near(.then.latency_p50_ns; 20e6) and
     .then.requests_per_second > 1.9 * .recorded.requests_per_second and .pools[0].workers == 1 and .pools[0].one_request_at_a_time
 $ dpm whatif --replicas server=2 trace
-says: 1 worker of server had requests in the recording. As recorded, the workers of server are busy for
+says: 1 worker of server had requests in the recording. As recorded, the worker of server is busy for
+says: Then, the workers of server are busy for
 never: wait for locks
 $ dpm whatif --json --wait server,timer=0.5 trace
 jq: near(.then.latency_p50_ns; 20e6)
@@ -708,7 +709,7 @@ jq: .at_best == null
 jq: near(.recorded.latency_p50_ns; 40e6) and near(.then.latency_p50_ns; 20e6) and .then.busiest == "server"
 $ dpm whatif --wait server,disk=0 trace
 says: It may be between 15.0 and 51,668 requests/s, P50 between 13.5 us and 46.5 ms: requests are few, or vary; the CPU time of calls may be saved, too.
-never: The CPU time of these calls
+never: The CPU time of the calls that would go
 $ dpm whatif --delay 'client>server=0ms' trace
 like: latency P50 .* 0%
 never: -0%
@@ -716,7 +717,7 @@ $ dpm whatif --delay 'client>server=0ms' --wait server,disk=0 --wait server,no_c
 like: (P50|The latency may be) at most 46\.[0-9] ms: requests are few
 never: 0 ns
 $ dpm whatif --speed server=3 trace
-never: The CPU time of these calls
+never: The CPU time of the calls that would go
 $ dpm whatif --json --wait server,disk=0.5 trace
 jq: near(.then.latency_p50_ns; 35e6) and .at_best == null
 $ dpm whatif --json --wait server,disk=0 --speed server=3 trace
@@ -1265,9 +1266,9 @@ sync ends
 $ dpm whatif --json --wait sync,disk=0 trace
 jq: near(.then.elapsed_ns; 155e6) and near(.at_best.elapsed_ns; 150e6) and .low == null
 $ dpm whatif --wait sync,disk=0 trace
-says: The CPU time of these calls is not known, and stays: the gain may be larger.
+says: The CPU time of the calls that would go is not known, and stays: the gain may be larger.
 $ dpm whatif --speed sync=2 trace
-never: The CPU time of these calls
+never: The CPU time of the calls that would go
 
 == a run with requests: its elapsed time on demand
 process one launched
@@ -1416,7 +1417,7 @@ jq: .collects_ns > 150e3 and .collects_ns < 200e3
 jq: .low == null and .at_best.elapsed_ns < 0.98 * .then.elapsed_ns
 $ dpm whatif --buffer 'relay>sink=64K' trace
 says: Collecting so many bytes
-never: The CPU time of these calls
+never: The CPU time of the calls that would go
 
 == messages to two programs are held back: the change concerns both
 | first   == 10 ms ==- 40 ms -.

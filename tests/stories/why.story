@@ -26,6 +26,11 @@ says: 100% 300 ms timer
 says: 67% 200 ms 1 nap[101] timer clock_nanosleep
 says: 33% 100 ms 1 nap[102] timer clock_nanosleep
 says: The parts add up to the elapsed time.
+# the trace has the command's start; this part of it does not
+$ dpm why --from 50ms trace
+says: There is neither a command from its start to its end, nor a request with an answer.
+$ dpm why --requests trace
+says: There are no requests.
 
 == beside load: what a process that ends takes after its last record is waited for, and known
 | make   fork ------ waits ---------------------------.
@@ -41,6 +46,11 @@ jq: .spent_on_ns.child > 28.9e6 and .spent_on_ns.no_cpu < 1.1e6 and .spent_on_ns
 jq: [.rows[] | select(.spent_on == "child") | [.pid, .system_call]] == [[100, "wait4"]]
 $ dpm why trace
 says: 29.0 ms 1 make[100] end of a process wait4
+says: A process closes its files after its last record, and may lack a CPU meanwhile.
+# it was dpm run
+never: meter it, too
+$ dpm why --process make trace
+says: may lack a CPU meanwhile. To know what an unmonitored child did, meter it, too: dpm acquire --descendants, or dpm run.
 
 == beside load: what is no CPU of the parent, is not the child's end
 | make   fork ------ waits ------------------ no CPU 20 ms --.

@@ -266,6 +266,55 @@ static void the_smallest_rows_become_others(void **state)
     free(result);
 }
 
+static void expect_in(const struct result *result, const char *part, unsigned lines)
+{
+    char *text = shown(result, (struct show_options){0});
+
+    assert_int_equal(count_lines_with(text, part), lines);
+    free(text);
+}
+
+static void what_is_left_out_once_is_told(void **state)
+{
+    struct result *result = make_result(2);
+    struct communication *communication = &result->communication;
+
+    (void)state;
+    communication->unknown_streams = communication->unknown_paths = 1;
+    communication->cgroups_left_out = communication->decisions_left_out = 1;
+    communication->kinds_left_out = METER_PIPE;
+    expect_in(result, "1 message of threads whose identity was lost: counted for processes named",
+              1);
+    expect_in(result,
+              "1 message of connections whose identity was lost: counted for the processes only.",
+              1);
+    expect_in(result, "1 record of cgroups left out: only the first 4,096 cgroups have rows.", 1);
+    expect_in(result, "1 decision of dpm steer left out: only the first 4,096 have rows.", 1);
+    expect_in(result, "Connections of this kind were not metered: pipe.", 1);
+    communication->kinds_left_out = METER_PIPE | METER_MQ;
+    expect_in(result, "Connections of these kinds were not metered: pipe, mq.", 1);
+    free(result);
+}
+
+/* What goes to the kernel alone hides no process. */
+static void netlink_sockets_alone_are_not_told(void **state)
+{
+    struct result *result = make_result(2);
+    uint32_t *unmetered = &result->communication.unmetered;
+
+    (void)state;
+    *unmetered = 1u << UNMETERED_NETLINK | 1u << UNMETERED_PROCESS_VM;
+    expect_in(result, "Messages on sockets", 0);
+    *unmetered = 1u << UNMETERED_RAW;
+    expect_in(result, "Messages on sockets of this kind are not recorded, by any meter: raw IP.",
+              1);
+    *unmetered = 1u << UNMETERED_RAW | 1u << UNMETERED_NETLINK;
+    expect_in(result,
+              "Messages on sockets of these kinds are not recorded, by any meter: raw IP, netlink.",
+              1);
+    free(result);
+}
+
 static void groups_and_machines_are_named(void **state)
 {
     struct result *result = make_result(5);
@@ -1022,6 +1071,8 @@ int main(void)
         cmocka_unit_test(any_bytes_become_text),
         cmocka_unit_test(tables_have_a_heading_and_titles),
         cmocka_unit_test(the_smallest_rows_become_others),
+        cmocka_unit_test(what_is_left_out_once_is_told),
+        cmocka_unit_test(netlink_sockets_alone_are_not_told),
         cmocka_unit_test(groups_and_machines_are_named),
         cmocka_unit_test(users_and_containers_are_named),
         cmocka_unit_test(groups_have_their_table),

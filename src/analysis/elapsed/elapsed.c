@@ -649,7 +649,9 @@ void elapsed_free(struct elapsed *elapsed)
     free(elapsed->requests.account.rows);
     free(elapsed->requests.releasers);
     free(elapsed->requests.typical.hops);
+    free(elapsed->requests.typical.rows);
     free(elapsed->requests.slowest.hops);
+    free(elapsed->requests.slowest.rows);
     free(elapsed->waits);
     free(elapsed);
 }

@@ -153,7 +153,9 @@ struct elapsed_request {
     uint64_t begin, time; /* ns; begin: by the first origin's clock */
     struct elapsed_hop *hops;
     size_t hop_count;
-    bool cut; /* it had more hops, before these */
+    bool cut;                 /* it had more hops, before these */
+    struct elapsed_row *rows; /* of all hops; most time first */
+    size_t row_count;
 };
 
 /* What threads did, in the account of a run, while others waited for them in futex or semop: for a lock or a condition, or

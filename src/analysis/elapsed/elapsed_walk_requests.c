@@ -471,7 +471,8 @@ static int describe_request(struct elapsed_analysis *analysis, const struct requ
     ret_request->time = account.time;
     int result = walk.failed ? -ENOMEM : make_hops(&walk, ret_request);
     int ended = walk_end(&walk);
-    free(account.rows);
+    ret_request->rows = account.rows;
+    ret_request->row_count = account.row_count;
     return result < 0 ? result : ended;
 }
 

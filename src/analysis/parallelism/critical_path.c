@@ -267,6 +267,7 @@ static void find_end(struct critical_path_reading *reading)
     result->end = reading->options.whole            ? END_LONGEST
                   : reading->graph.command_end != 0 ? END_COMMAND
                                                     : END_OF_WORK;
+    result->threads = reading->options.parallelism.threads;
     reading->notes_idle = !reading->options.whole;
     result->longest = critical_forward(reading, NULL, &result->whole);
     reading->notes_idle = false;

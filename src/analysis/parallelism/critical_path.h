@@ -87,6 +87,7 @@ struct critical_carrier {
 struct critical_path {
     struct parallelism *parallelism; /* T, processes, and the data behind them */
     enum critical_end end;
+    bool threads;     /* each thread is a stream; else each process is one */
     uint64_t whole;   /* t_max: length of the longest path of the whole graph, ns ... */
     uint64_t total;   /* ... and T, on machines of the same speeds */
     uint64_t longest; /* length of this path, ns */

@@ -97,8 +97,9 @@ struct whatif_figures {
     uint64_t median, p99; /* ns */
     /* The pool or the CPUs that were busy for the largest share of the time; pool 0: CPUs. */
     uint32_t busiest; /* index + 1 */
-    double busy;      /* 0 to 1 */
-    double waiting;   /* part of all requests' time that they waited for workers of pools, 0 to 1 */
+    uint32_t busiest_workers;
+    double busy;    /* 0 to 1 */
+    double waiting; /* part of all requests' time that they waited for workers of pools, 0 to 1 */
 };
 
 struct whatif_answer {

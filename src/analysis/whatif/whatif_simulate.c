@@ -334,6 +334,7 @@ static void find_busiest(struct simulation *simulation, struct whatif_figures *f
         if (busy > figures->busy) {
             figures->busy = busy;
             figures->busiest = (uint32_t)i + 1;
+            figures->busiest_workers = run->workers[i];
         }
     }
     for (uint32_t i = 0; i < simulation->machine_count; i++) {

@@ -359,7 +359,7 @@ void recording_command_catch_up(struct recording_command *command)
 
 #define NAMED_MOST 10
 
-static void name_the_living(struct recording_command *command, const char *hint)
+static void name_the_living(struct recording_command *command, bool offers_wait)
 {
     char names[NAMED_MOST * (STREAM_NAME_SIZE + sizeof(" [-2147483648]"))] = "";
     struct meter_interface *meter = command->recording.meter;
@@ -372,6 +372,9 @@ static void name_the_living(struct recording_command *command, const char *hint)
     for (size_t i = 0; i < count && i < NAMED_MOST; i++)
         used += (size_t)snprintf(names + used, sizeof(names) - used, " %.*s[%d]", STREAM_NAME_SIZE,
                                  list[i].name, list[i].pid);
+    const char *hint = !offers_wait ? ""
+                       : count == 1 ? " (--wait records until it ends)"
+                                    : " (--wait records until they end)";
     if (count > 0)
         command_say_to(
             command->messages, "%zu metered process%s still running, no longer metered:%s%s%s",
@@ -419,12 +422,12 @@ static int end_lines(struct recording_command *command)
     return result;
 }
 
-int recording_command_end(struct recording_command *command, const char *name_the_rest)
+int recording_command_end(struct recording_command *command, bool names_the_rest, bool offers_wait)
 {
     struct problem problem;
 
-    if (command->recording.active && name_the_rest != NULL)
-        name_the_living(command, name_the_rest);
+    if (command->recording.active && names_the_rest)
+        name_the_living(command, offers_wait);
     if (command->whole == NULL && command->live == NULL)
         recording_command_stop_following(
             command); /* the report on the trace covers what comes now */

@@ -77,9 +77,9 @@ void recording_command_step(struct recording_command *command);
 /* As recording_catch_up; prints a message if the recording has ended itself. */
 void recording_command_catch_up(struct recording_command *command);
 
-/* Ends the recording. `name_the_rest`: also prints the metered processes that are still running, followed by this hint;
- * NULL: does not. Returns 0, or a negative errno after printing the error. */
-int recording_command_end(struct recording_command *command, const char *name_the_rest);
+/* Ends the recording. `names_the_rest`: also prints the metered processes that are still running; `offers_wait`: and that
+ * --wait records until they end. Returns 0, or a negative errno after printing the error. */
+int recording_command_end(struct recording_command *command, bool names_the_rest, bool offers_wait);
 
 /* Begins the report of a recording without a trace: from now on it is among recording_command_analyses. Returns 0, or a
  * negative errno with a line in `problem`. */

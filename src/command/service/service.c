@@ -269,7 +269,7 @@ static int measure(struct service *service)
     acquiring_done(&acquiring);
     service_metrics_stop(&service->metrics);
     bool told = command->recording.active;
-    return recording_command_end(command, NULL) < 0 || !told ? EXIT_FAILURE : EXIT_SUCCESS;
+    return recording_command_end(command, false, false) < 0 || !told ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
 int service_run(const char *path)

@@ -4,9 +4,9 @@
  *
  *      account rows   server[2] computing in parse    3 s     together, by process and kind:
  *                     server[2] computing in answer   2 s      server[2] computing  5 s of all, 5 ms of the typical
- *      typical hops   server[2] computing            2 ms         one, 9 ms of the slowest one
- *                     server[2] computing            3 ms
- *      slowest hops   server[2] computing            9 ms
+ *      typical rows   server[2] computing in parse   2 ms         one, 9 ms of the slowest one
+ *                     server[2] computing in answer  3 ms
+ *      slowest rows   server[2] computing in parse   9 ms
  */
 #include "show/elapsed/elapsed_face.h"
 #include "show/text/table.h"
@@ -59,10 +59,11 @@ static void add_part(struct sums *sums, const struct elapsed_row *row, enum of o
     sums->at[sums->count++].time[of] = row->time;
 }
 
-static void add_hops(struct sums *sums, const struct elapsed_request *request, enum of of)
+/* Not its hops, of which there are ELAPSED_HOPS_MOST at most. */
+static void add_request(struct sums *sums, const struct elapsed_request *request, enum of of)
 {
-    for (size_t i = 0; i < request->hop_count; i++)
-        add_part(sums, &request->hops[i].part, of);
+    for (size_t i = 0; i < request->row_count; i++)
+        add_part(sums, &request->rows[i], of);
 }
 
 /* Those of the same process and kind become one. */
@@ -88,15 +89,15 @@ static int sum_up(const struct elapsed_requests *requests, struct sums *sums)
 {
     const struct elapsed_account *account = &requests->account;
     size_t most =
-        account->row_count + requests->typical.hop_count + requests->slowest.hop_count + 1;
+        account->row_count + requests->typical.row_count + requests->slowest.row_count + 1;
 
     *sums = (struct sums){.at = calloc(most, sizeof(*sums->at))};
     if (sums->at == NULL)
         return -ENOMEM;
     for (size_t i = 0; i < account->row_count; i++)
         add_part(sums, &account->rows[i], OF_ALL);
-    add_hops(sums, &requests->typical, OF_TYPICAL);
-    add_hops(sums, &requests->slowest, OF_SLOWEST);
+    add_request(sums, &requests->typical, OF_TYPICAL);
+    add_request(sums, &requests->slowest, OF_SLOWEST);
     unite(sums);
     return 0;
 }

@@ -156,7 +156,7 @@ int elapsed_print_files(const struct elapsed *elapsed, FILE *file, bool all)
 
     if (shown == 0)
         return 0;
-    fputs("\nFiles that processes of dpm why wrote, and others of these read later (inferred)\n",
+    fputs("\nFiles that one of these processes wrote, and another one read later (inferred)\n",
           file);
     int result = table_init(&table, file, columns, ARRAY_SIZE(columns));
     table.whole = all;
@@ -240,8 +240,11 @@ static void print_requests_sums(const struct elapsed_requests *requests, FILE *f
     show_duration(requests->median, median);
     show_duration(requests->p99, p99);
     show_duration(requests->slowest.time, most);
-    fprintf(file, "%s took %s together (median %s, 99th percentile %s, slowest %s).", count, time,
-            median, p99, most);
+    if (requests->followed == 1)
+        fprintf(file, "%s took %s.", count, time);
+    else
+        fprintf(file, "%s took %s together (median %s, 99th percentile %s, slowest %s).", count,
+                time, median, p99, most);
     if (requests->followed < requests->count) {
         show_counted(requests->count, "request", count);
         fprintf(file, " They stand for %s.", count);
@@ -259,8 +262,9 @@ static void print_requests_sums(const struct elapsed_requests *requests, FILE *f
 
 static int print_two_requests(const struct elapsed_requests *requests, FILE *file, bool all)
 {
+    if (requests->followed == 1)
+        return elapsed_print_request(&requests->slowest, "The request", file, all);
     int result = elapsed_print_request(&requests->typical, "A typical request", file, all);
-
     return result == 0 ? elapsed_print_request(&requests->slowest, "The slowest request", file, all)
                        : result;
 }
@@ -271,12 +275,12 @@ static void print_no_answers(const struct elapsed_requests *requests, FILE *file
     char count[UNIT_SIZE];
 
     if (unanswered + unfinished == 0) {
-        fputs("The trace has no requests.\n", file);
+        fputs("There are no requests.\n", file);
         return;
     }
     /* of a thread that has several at a time, `unfinished` is a part only */
     if (unanswered == 0) {
-        fputs("No request had an answer: all were in progress at the end.\n", file);
+        fputs("No request was answered before the end of the recording.\n", file);
         return;
     }
     show_count(unanswered, count);
@@ -296,7 +300,8 @@ static int print_requests(const struct elapsed *elapsed, FILE *file, bool all)
     }
     FILE *into = folding_begin(&folding, file);
     print_requests_sums(requests, into);
-    fputs(" Backwards from the last byte of each answer, the time was spent on:\n\n", into);
+    fprintf(into, " Backwards from the last byte of %s answer, the time was spent on:\n\n",
+            requests->followed == 1 ? "its" : "each");
     folding_end(&folding);
     int result = print_account(&requests->account, file, all);
     return result == 0 ? print_two_requests(requests, file, all) : result;
@@ -317,9 +322,12 @@ static int print_path(const struct elapsed *elapsed, FILE *file, bool all)
         "so the critical path is that of requests. ",
         recorded);
     print_requests_sums(requests, into);
-    fputs(" Their times are added up, also where they overlap. Backwards from the last byte of "
-          "each answer, they were spent on:\n\n",
-          into);
+    if (requests->followed == 1)
+        fputs(" Backwards from the last byte of its answer, the time was spent on:\n\n", into);
+    else
+        fputs(" Their times are added up, also where they overlap. Backwards from the last byte of "
+              "each answer, they were spent on:\n\n",
+              into);
     folding_end(&folding);
     int result = elapsed_print_path(requests, file, all);
     return result == 0 ? print_two_requests(requests, file, all) : result;
@@ -330,8 +338,8 @@ static int print_path(const struct elapsed *elapsed, FILE *file, bool all)
 static void print_waits_heading(bool chosen, FILE *file)
 {
     if (!chosen)
-        fputs("The trace has neither a command from its start to its end, nor requests with "
-              "answers. ",
+        fputs("There is neither a command from its start to its end, nor a request with an "
+              "answer. ",
               file);
     fputs("Waits that had not ended, or began before the recording, are not listed. ", file);
     fputs("What threads waited for (waits of several threads overlap):\n\n", file);
@@ -420,10 +428,12 @@ static void print_hints(const struct elapsed *elapsed, const struct elapsed_acco
             "dpm-matching(7).\n",
             into);
     if (matters(account, ELAPSED_CHILD))
-        fputs("\nA process closes its files after its last record, and may lack a CPU meanwhile. "
-              "To know what an unmonitored child did, meter it, too: dpm acquire --descendants, or "
-              "dpm run.\n",
-              into);
+        fprintf(into,
+                "\nA process closes its files after its last record, and may lack a CPU "
+                "meanwhile.%s\n",
+                elapsed->commands > 0 ? "" /* dpm run metered all descendants */
+                                      : " To know what an unmonitored child did, meter it, too: "
+                                        "dpm acquire --descendants, or dpm run.");
     folding_end(&folding);
 }
 

@@ -166,7 +166,10 @@ static int print_arcs(const struct critical_path *path, FILE *file,
 
     if (path->arc_count == 0)
         return 0;
-    fputs("\nWhere it goes from process to process\n", file);
+    /* Threads of one process wait for each other, too. */
+    fputs(path->threads ? "\nWhere it goes on, from thread to thread\n"
+                        : "\nWhere it goes from process to process\n",
+          file);
     int result = table_init(&table, file, columns, ARRAY_SIZE(columns));
     table.whole = options->all;
     for (size_t i = 0; result == 0 && i < shown; i++)

@@ -290,13 +290,15 @@ static void print_heading(const struct parallelism_runs *runs, FILE *file)
     const struct parallelism *first = runs->at[0].threads;
     char total[UNIT_SIZE], elapsed[UNIT_SIZE], streams[COUNTED_SIZE], processes[COUNTED_SIZE];
     char others[UNIT_SIZE], idle[UNIT_SIZE + 32] = "";
-    uint64_t active = 0;
+    uint64_t active = 0, threads = 0;
 
-    for (size_t i = 0; i < first->process_count; i++)
+    for (size_t i = 0; i < first->process_count; i++) {
         active += first->processes[i].streams > 0;
+        threads += first->processes[i].streams; /* not first->streams, which may be processes */
+    }
     show_duration(first->total, total);
     show_duration(first->duration, elapsed);
-    show_counted(first->streams, "thread", streams);
+    show_counted(threads, "thread", streams);
     show_counted(active, "process", processes);
     show_count(first->process_count - active, others);
     if (active < first->process_count)
@@ -373,8 +375,8 @@ static void print_other_load(const struct parallelism_runs *runs, FILE *file)
     const struct parallelism *first = runs->at[0].threads;
 
     if (runs->options->other_load == OTHER_LOAD_GIVEN)
-        fprintf(file, "Step sharing: %.3g other tasks want a processor of each machine.\n",
-                runs->options->other_tasks);
+        fprintf(file, "Step sharing: %.3g other task%s a processor of each machine.\n",
+                runs->options->other_tasks, runs->options->other_tasks == 1 ? " wants" : "s want");
     for (size_t i = 0; i < first->other_load_count; i++) {
         const struct parallelism_other_load *load = &first->other_loads[i];
         char name[MACHINE_NAME_SIZE + 1], cpus[COUNTED_SIZE] = "CPUs";

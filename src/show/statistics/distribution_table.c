@@ -136,17 +136,47 @@ static void bar_text(uint64_t amount, uint64_t most, size_t longest, char text[B
     text[width] = '\0';
 }
 
+/* Whether their beginnings, which have three digits, look different: "120 s" of 120.1 s, "2 h 05 min" of 2 h 05 min 10 s. */
+static bool differ(uint64_t interval, size_t count)
+{
+    char before[UNIT_SIZE] = "", text[UNIT_SIZE];
+
+    for (size_t i = 0; i < count; i++) {
+        show_duration(i * interval, text);
+        if (strcmp(text, before) == 0)
+            return false;
+        strcpy(before, text);
+    }
+    return true;
+}
+
+/* As --from takes it: "120.1 s", if each interval is 100 ms. */
+static void exact_text(uint64_t time, uint64_t interval, char text[UNIT_SIZE])
+{
+    uint64_t unit = 1000000000;
+    int digits = 0;
+
+    for (; interval % unit != 0; unit /= 10)
+        digits++;
+    snprintf(text, UNIT_SIZE, "%.*f s", digits, (double)time / 1e9);
+}
+
 static int add_intervals(struct table *table, const struct result_view *view,
                          const struct communication *communication, FILE *file)
 {
     size_t longest = bar_width(file, BAR_WIDTH - 1);
     uint64_t most = most_in_interval(communication);
+    bool short_times = differ(communication->interval, view->count);
     struct result_line line;
-    char bar[BAR_TEXT_SIZE];
+    char bar[BAR_TEXT_SIZE], time[UNIT_SIZE];
     int result = 0;
 
     for (size_t i = 0; i < view->count && result == 0; i++) {
         result_view_line(view, communication, i, &line);
+        if (!short_times) {
+            exact_text(i * communication->interval, communication->interval, time);
+            line.cells[0] = time;
+        }
         bar_text(communication->intervals[i].bytes, most, longest, bar);
         line.cells[view->columns] = bar;
         result = table_add(table, line.cells);

@@ -160,6 +160,8 @@ static void safe_text(const char *from, size_t size, char text[CELL_SIZE])
     show_text(from, size < CELL_SIZE ? size : CELL_SIZE - 1, text);
 }
 
+#define THREE_DIGITS 100000000000u /* ns: 99.9 s still has its tenths */
+
 void result_text(const struct result_cell *cell, const struct communication *all, const void *row,
                  const struct result_value *value, char text[CELL_SIZE])
 {
@@ -185,7 +187,10 @@ void result_text(const struct result_cell *cell, const struct communication *all
         return end_text(all, (const void *)((const char *)row + column->end_party.offset),
                         value->text, text);
     default:
-        return number_text(unit_of(cell), value, text);
+        if ((column->flags & RESULT_AT) != 0 && value->amount >= THREE_DIGITS)
+            snprintf(text, CELL_SIZE, "%.1f s", (double)value->amount / 1e9);
+        else
+            number_text(unit_of(cell), value, text);
     }
 }
 

@@ -490,7 +490,7 @@ static const struct result_column of_cgroup[] = {
     "queue.unreceived message_wait_ns receiver_wait_ns delivery_ns sender_blocked_ns"
 
 static const struct result_column of_decision[] = {
-    {"time_ns", "AT", RESULT_NS, FIELD(communication_decision, time)},
+    {"time_ns", "AT", RESULT_NS, FIELD(communication_decision, time), .flags = RESULT_AT},
     {"machine", "MACHINE", RESULT_TEXT, .get = value_decision_machine, .when = WHEN_MACHINES},
     {"number", NULL, RESULT_NUMBER, DECISION(number)},
     {"decision", "DECISION", RESULT_TEXT, .get = value_decision_word},

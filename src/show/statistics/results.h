@@ -64,6 +64,7 @@ enum result_flags {
     RESULT_GROUPS = 16,   /* text: always for groups */
     RESULT_REPEATS = 64,  /* text: not if its times are those of the column before */
     RESULT_LACKS = 32,    /* the value may be NOT_KNOWN */
+    RESULT_AT = 128,      /* text: when it was, and so in seconds however late */
 };
 
 /* A member of a row: an unsigned number of 1 to 8 bytes, or the type that the unit names. Size 0: none. */

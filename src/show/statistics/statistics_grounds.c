@@ -104,6 +104,12 @@ static void print_unseen(FILE *file, uint64_t bytes, const char *what)
     fprintf(file, "\n%s were %s.\n", text, what);
 }
 
+/* Of a list, "a, b". */
+static const char *these_kinds(const char *list)
+{
+    return strchr(list, ',') == NULL ? "this kind" : "these kinds";
+}
+
 static void print_left_out(const struct communication *communication, const char *what,
                            const char *how, uint64_t flags, uint32_t kinds, FILE *file)
 {
@@ -111,19 +117,21 @@ static void print_left_out(const struct communication *communication, const char
 
     left_out_text(flags, kinds, words);
     if (words[0] != '\0')
-        fprintf(file, "\n%s of these kinds were %s%s: %s.\n", what, how,
+        fprintf(file, "\n%s of %s were %s%s: %s.\n", what, these_kinds(words), how,
                 communication->traces > 1 ? " in some of the traces" : "", words);
 }
 
 /* Without this, "none" would mean that the processes did not communicate. */
 static void print_unmetered(const struct communication *communication, FILE *file)
 {
+    uint32_t sockets = communication->unmetered & ~(1u << UNMETERED_PROCESS_VM);
     char kinds[UNMETERED_TEXT_SIZE];
 
-    unmetered_text(communication->unmetered, kinds);
+    /* each getaddrinfo(3) asks the kernel on a netlink socket: that hides no other process */
+    unmetered_text(sockets == 1u << UNMETERED_NETLINK ? 0 : sockets, kinds);
     if (kinds[0] != '\0')
-        fprintf(file, "\nMessages on sockets of these kinds are not recorded, by any meter: %s.\n",
-                kinds);
+        fprintf(file, "\nMessages on sockets of %s are not recorded, by any meter: %s.\n",
+                these_kinds(kinds), kinds);
     if ((communication->unmetered >> UNMETERED_PROCESS_VM & 1) && !communication->mpi_recorded)
         fputs("\nA process has copied from or to another process' memory (process_vm_readv, "
               "process_vm_writev); that is not recorded.\n",
@@ -214,9 +222,8 @@ static void print_mpi(const struct communication *communication, FILE *file)
               file);
         return;
     }
-    fputs("\nThis is a job of MPI, and messages between its ranks are not recorded: those on one "
-          "machine "
-          "go through shared memory. --kinds all,mpi records them (with the kernel meter).\n",
+    fputs("\nThis is a job of MPI. Messages between ranks on one machine go through shared memory, "
+          "and are not recorded: --kinds all,mpi records them (with the kernel meter).\n",
           file);
 }
 
@@ -295,12 +302,12 @@ void print_statistics_grounds(const struct communication *communication, FILE *f
     print_counted(into, communication->duplicates, "datagram",
                   "received twice: duplicated by the network");
     print_counted(into, communication->unknown_streams, "message",
-                  "of threads whose identity was lost: they count for processes named unknown");
+                  "of threads whose identity was lost: counted for processes named unknown");
     print_counted(into, communication->left, "process",
                   "executed a program that gains privilege, which is not metered: when it ended is "
                   "not known");
     print_counted(into, communication->unknown_paths, "message",
-                  "of connections whose identity was lost: they count for their processes only");
+                  "of connections whose identity was lost: counted for the processes only");
     print_unseen(
         into, communication->unseen_bytes,
         "received unseen (splice(2) from UNIX sockets; io_uring(7) or an unmonitored process from "
@@ -310,9 +317,9 @@ void print_statistics_grounds(const struct communication *communication, FILE *f
         "written into pipes unseen (by io_uring(7) or an unmonitored process): they count as sent "
         "by no process");
     print_counted(into, communication->cgroups_left_out, "record",
-                  "of cgroups beyond the first 4,096 are left out");
+                  "of cgroups left out: only the first 4,096 cgroups have rows");
     print_counted(into, communication->decisions_left_out, "decision",
-                  "of dpm steer beyond the first 4,096 are left out");
+                  "of dpm steer left out: only the first 4,096 have rows");
     print_left_out(communication, "Connections", "not metered", 0,
                    communication->kinds_left_out & ~communication->kinds_partly, into);
     print_left_out(communication, "Connections", "metered only for a time, or for some processes",

@@ -99,7 +99,8 @@ static void print_trust(const struct whatif_run_answer *answer, uint32_t cpus, F
     fprintf(file, "Without a change the model is %s%% off what was recorded%s.", off,
             answer->off > OFF_MUCH ? ": do not rely on it" : "");
     if (hides_calls(answer))
-        fputs(" The CPU time of these calls is not known, and stays: the gain may be larger.",
+        fputs(" The CPU time of the calls that would go is not known, and stays: the gain may be "
+              "larger.",
               file);
     fputs(" The model assumes that events keep their order, that what is not changed takes as "
           "long as it did, and ",

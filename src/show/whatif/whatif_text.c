@@ -85,7 +85,9 @@ static void print_busiest(const struct whatif_model *model, const struct whatif_
     whatif_share_text(figures->busy, busy);
     if (figures->busiest != 0) {
         pool_text(model, figures->busiest, name);
-        fprintf(file, "%s, the workers of %s are busy for %s%% of the time", when, name, busy);
+        bool one = figures->busiest_workers == 1;
+        fprintf(file, "%s, the worker%s of %s %s busy for %s%% of the time", when, one ? "" : "s",
+                name, one ? "is" : "are", busy);
     } else {
         fprintf(file, "%s, the CPUs are busy with requests for %s%% of the time", when, busy);
     }
@@ -208,7 +210,8 @@ static void print_all_kept(const struct whatif_answer *answer, bool more_workers
                    "larger.",
                    file);
     if (answer->calls_stay && (said >> WHY_CALLS & 1) == 0)
-        fputs(" The CPU time of these calls is not known, and stays: the gain may be larger.",
+        fputs(" The CPU time of the calls that would go is not known, and stays: the gain may be "
+              "larger.",
               file);
 }
 
