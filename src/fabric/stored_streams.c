@@ -351,7 +351,7 @@ static int64_t trim(struct fabric *fabric, json_t *floors, struct problem *probl
     char body[FABRIC_SUBJECT_SIZE];
     json_t *info, *count;
     const char *subject;
-    struct fabric_slowest slowest;
+    struct fabric_slowest slowest = {0};
     int64_t trimmed = 0;
     int64_t error = look_at_consumers(fabric, floors, &slowest, problem);
 

@@ -541,4 +541,4 @@ app ends
 $ dpm why --json trace
 jq: .spent_on_ns | near(.unknown; 199e6)
 $ dpm report trace
-first: app[100] ran later than records explain, 1 time.
+first: app[100] ran later than records explain.

@@ -378,6 +378,8 @@ void report_say_elapsed(const struct report *report, const struct finding *findi
                 : "");
     else if (group->largest->kind == ELAPSED_NOT_STARTED)
         say(content, "Time", "%s%%%s: %s %s.", share, of, who, did[ELAPSED_NOT_STARTED]);
+    else if (group->largest->ran_late && group->largest->path_kind == 0) /* nor do these */
+        say(content, "Time", "%s%%%s: %s %s.", share, of, who, done);
     else if (group->largest->kind == ELAPSED_COMPUTES)
         say(content, "Time", "%s%%%s: %s %s%s%s%s.", share, of, who, did[group->largest->kind],
             what[0] == '\0'                  ? ""
