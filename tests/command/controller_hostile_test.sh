@@ -105,6 +105,12 @@ timeout 100 "$dpm" -f rigid --rsh ./rsh --session evil > out 2> err
 check_equal "jobs shows that flags could not be set" "1 1" \
     "$(grep -c '^dpm: flags are not set on rigid: no space left$' err) $(grep -c '^note: these flags are not set on all machines' out)"
 
+timeout 60 "$dpm" run --rsh ./rsh --session some -o some.traces --host deaf:true --host version:true < /dev/null > out 2> err
+check_equal "one of two hosts cannot be used: how many is said" 1 \
+    "$(grep -c '^dpm: cannot connect to 1 of 2 hosts; nothing was started$' err)"
+timeout 60 "$dpm" run --rsh ./rsh --session some -o none.traces --host version:true < /dev/null > out 2> err
+check_equal "... the only one" 1 "$(grep -c '^dpm: cannot connect to this host$' err)"
+
 "$dpm" run --rsh ./rsh --session deaf -o deaf.traces --host deaf:true < /dev/null > out 2> err &
 run=$!
 check "a process of dpm run --host runs" wait_for 60 grep -q begun out

@@ -117,7 +117,7 @@ refuses() {
     text=$1
     shift
     on "$@" --host a:true
-    check_equal "refused: $text" "1 1 1" "$? $(grep -c "$text" err) $(grep -vc 'cannot connect on this host$' err)"
+    check_equal "refused: $text" "1 1 1" "$? $(grep -c "$text" err) $(grep -vc 'cannot connect to this host$' err)"
     sed 's/^/# /' err
 }
 refuses "refuses the credentials of user control" --fabric-ca ca.pem --credentials wrong

@@ -133,5 +133,5 @@ wait
 check_equal "the programs' own accounts are complete" '85 41' "$(wc -l < "$shared/web1.log") $(wc -l < "$shared/db1.log")"
 timeout 100 "$dpm" view --host nobody --rsh "ssh -F $dir/ssh_config" --remote-dpm "$dpm" run both.view > out 2> err
 check_equal "a host that cannot be reached" 1 $?
-check "... is an error" has_line err 'dpm: cannot connect to all hosts'
+check "... is an error" has_line err 'dpm: cannot connect to this host'
 finish

@@ -210,16 +210,17 @@ static void show_connecting(struct hosts *hosts)
     progress_show(&hosts->progress, line);
 }
 
-/* Whether the hosts that are left are enough. */
+/* Whether the hosts that are left are enough. `what`: "cannot connect to", of the others. */
 static int enough(const struct hosts *hosts, const char *what, struct problem *problem)
 {
     size_t out = remote_count_in(conduct_remote(hosts->conduct), REMOTE_OUT);
 
     if (out == hosts->count)
         return problem_set(problem, -EHOSTUNREACH, "%s %s", what,
-                           out == 1 ? "on this host" : "on any host");
+                           out == 1 ? "this host" : "any host");
     if (out > 0 && hosts->all_or_none)
-        return problem_set(problem, -EHOSTUNREACH, "%s on all hosts; nothing was started", what);
+        return problem_set(problem, -EHOSTUNREACH, "%s %zu of %zu hosts; nothing was started", what,
+                           out, hosts->count);
     return 0;
 }
 
@@ -262,7 +263,7 @@ int hosts_begin(struct hosts *hosts, const char *name, struct problem *problem)
     if (result == 0 && conduct_connect(hosts->conduct) < 0)
         result = problem_set(problem, -EINTR, "interrupted while connecting");
     if (result == 0)
-        result = enough(hosts, "cannot connect", problem);
+        result = enough(hosts, "cannot connect to", problem);
     if (result == 0)
         say_same_machines(hosts);
     return result;
@@ -339,10 +340,10 @@ int hosts_ask(struct hosts *hosts, const char *method,
     if (result == 0)
         result = leave_out(hosts);
     if (result == -EINTR)
-        return problem_set(problem, result, "interrupted (%s)", method);
+        return problem_set(problem, result, "interrupted");
     if (result < 0)
         return problem_set(problem, result, "out of memory");
-    return enough(hosts, "cannot meter", problem);
+    return enough(hosts, "cannot meter on", problem);
 }
 
 /* ---- the recording ---- */

@@ -220,9 +220,14 @@ static int connect_all(struct view_hosts *hosts, struct problem *problem)
         result = add_hosts(hosts, problem);
     if (result == 0 && conduct_connect(hosts->conduct) < 0)
         result = view_hosts_interrupted(hosts, problem);
-    if (result == 0 && remote_count_in(conduct_remote(hosts->conduct), REMOTE_READY) < hosts->count)
-        result = problem_set(problem, -EHOSTUNREACH, "cannot connect to all hosts");
-    return result;
+    if (result < 0)
+        return result;
+    const size_t out = hosts->count - remote_count_in(conduct_remote(hosts->conduct), REMOTE_READY);
+    if (out == 0)
+        return 0;
+    return hosts->count == 1 ? problem_set(problem, -EHOSTUNREACH, "cannot connect to this host")
+                             : problem_set(problem, -EHOSTUNREACH,
+                                           "cannot connect to %zu of %zu hosts", out, hosts->count);
 }
 
 static void took_begin(void *context, struct remote_host *remote, const struct remote_reply *reply)
