@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <xxhash.h>
 
@@ -31,6 +32,12 @@ int problem_set(struct problem *problem, int error, const char *format, ...)
         replace_controls(problem->text);
     }
     return error;
+}
+
+const char *privilege_advice(void)
+{
+    return geteuid() == 0 ? ", which root lacks here (a container?); dpm check shows what to do"
+                          : "; run dpm as root, e.g. with sudo (see dpm check)";
 }
 
 /* Keys are often small consecutive numbers with an origin in the upper half. The multiplication spreads them over the

@@ -31,6 +31,10 @@ struct problem {
 int problem_set(struct problem *problem, int error, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* What to do if a capability is missing, as the end of a line: "sensors need CAP_BPF" "; run dpm as root, ...". The root
+ * of a container may lack it, too. */
+const char *privilege_advice(void);
+
 /* ---- interning table: maps a 64-bit key to a dense index 0, 1, 2 ... ---- */
 
 struct intern {

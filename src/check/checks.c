@@ -284,18 +284,31 @@ static void check_bpf(const struct probe *probe, struct meter_check *check)
     }
 }
 
+/* What adds a capability that even root cannot gain here. `name`: "SYS_PTRACE". */
+#define ADD_TO_BOUNDING(name)                                                                      \
+    "docker run --cap-add " name "; in a systemd unit CapabilityBoundingSet=CAP_" name
+
 /* A capability that only some features need. */
-static void check_comfort(const struct probe *probe, bool has, const char *with,
-                          const char *without, struct meter_check *check)
+struct comfort {
+    unsigned number;
+    const char *add; /* ADD_TO_BOUNDING */
+    const char *with, *without;
+};
+
+static void check_comfort(const struct probe *probe, bool has, const struct comfort *comfort,
+                          struct meter_check *check)
 {
     has = has && probe->initial_users != ANSWER_NO;
     if (probe->status != ANSWER_YES) {
         judge(check, METER_CHECK_UNKNOWN, "/proc/self/status does not show it");
         return;
     }
-    judge(check, has ? METER_CHECK_OK : METER_CHECK_LIMITED, "%s", has ? with : without);
+    judge(check, has ? METER_CHECK_OK : METER_CHECK_LIMITED, "%s",
+          has ? comfort->with : comfort->without);
     if (!has && probe->initial_users == ANSWER_NO)
         advise(check, "see user namespace");
+    else if (!has && !has_capability(probe->bounding, comfort->number))
+        advise(check, "if you need it: %s", comfort->add);
     else if (!has)
         advise(check, "if you need it, run dpm as root, e.g. with sudo");
 }
@@ -305,11 +318,14 @@ static void check_cap_network(const struct probe *probe, struct meter_check *che
     if (probe->trampolines == ANSWER_YES)
         judge(check, METER_CHECK_OK, "not needed: UDP is metered by trampolines");
     else
-        check_comfort(probe, may(probe, CAP_NET_ADMIN), "UDP is metered",
-                      probe->trampolines == ANSWER_NO
-                          ? "UDP is not metered, all else is (this kernel refuses trampolines)"
-                          : "UDP is not metered, all else is, if this kernel refuses trampolines",
-                      check);
+        check_comfort(
+            probe, may(probe, CAP_NET_ADMIN),
+            &(struct comfort){
+                CAP_NET_ADMIN, ADD_TO_BOUNDING("NET_ADMIN"), "UDP is metered",
+                probe->trampolines == ANSWER_NO
+                    ? "UDP is not metered, all else is (this kernel refuses trampolines)"
+                    : "UDP is not metered, all else is, if this kernel refuses trampolines"},
+            check);
 }
 
 /* Before Linux 6.2 libbpf searches the kernel's modules for types that the kernel lacks, which needs CAP_SYS_ADMIN. */
@@ -324,29 +340,38 @@ static void check_cap_admin(const struct probe *probe, struct meter_check *check
     else {
         judge(check, METER_CHECK_MISSING,
               "this process lacks it: needed to load the meter before Linux 6.2");
-        advise(check, "run dpm as root, e.g. with sudo");
+        advise(check, "%s",
+               has_capability(probe->bounding, CAP_SYS_ADMIN) ? "run dpm as root, e.g. with sudo"
+                                                              : ADD_TO_BOUNDING("SYS_ADMIN"));
     }
 }
 
 static void check_cap_setuid(const struct probe *probe, struct meter_check *check)
 {
     check_comfort(probe, may(probe, CAP_SETUID) && may(probe, CAP_SETGID),
-                  "with CAP_SETGID: dpm run --user NAME works",
-                  "or CAP_SETGID is missing: dpm run --user NAME does not work", check);
+                  &(struct comfort){CAP_SETUID, ADD_TO_BOUNDING("SETUID"),
+                                    "with CAP_SETGID: dpm run --user NAME works",
+                                    "or CAP_SETGID is missing: dpm run --user NAME does not work"},
+                  check);
 }
 
 static void check_cap_read(const struct probe *probe, struct meter_check *check)
 {
     check_comfort(probe, may(probe, CAP_DAC_READ_SEARCH) || may(probe, CAP_DAC_OVERRIDE),
-                  "all program files can be read for function names",
-                  "programs that this user may not read have no function names", check);
+                  &(struct comfort){CAP_DAC_READ_SEARCH, ADD_TO_BOUNDING("DAC_READ_SEARCH"),
+                                    "all program files can be read for function names",
+                                    "programs that this user may not read have no function names"},
+                  check);
 }
 
 static void check_cap_ptrace(const struct probe *probe, struct meter_check *check)
 {
-    check_comfort(probe, may(probe, CAP_SYS_PTRACE) || probe->is_root,
-                  "other users' processes can be metered",
-                  "only this user's processes can be metered, see RIGHTS in dpm-meter(7)", check);
+    check_comfort(
+        probe, may(probe, CAP_SYS_PTRACE) || probe->is_root,
+        &(struct comfort){CAP_SYS_PTRACE, ADD_TO_BOUNDING("SYS_PTRACE"),
+                          "other users' processes can be metered",
+                          "only this user's processes can be metered, see RIGHTS in dpm-meter(7)"},
+        check);
 }
 
 /* ---- memory ---- */

@@ -45,8 +45,8 @@ static int take_event(void *context, void *data, size_t size)
 static int cannot_load(int error, struct problem *problem)
 {
     if (error == -EPERM || error == -EACCES)
-        return problem_set(problem, -EPERM,
-                           "sensors need CAP_BPF and CAP_PERFMON; run dpm as root, e.g. with sudo");
+        return problem_set(problem, -EPERM, "sensors need CAP_BPF and CAP_PERFMON%s",
+                           privilege_advice());
     return problem_set(
         problem, error,
         "the kernel does not load the programs of sensors, which need Linux 6.1: %s; "

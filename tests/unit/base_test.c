@@ -385,6 +385,24 @@ static void test_times_have_any_unit(void **state)
     }
 }
 
+static bool advises_to_be_root(void)
+{
+    return strstr(privilege_advice(), "run dpm as root") != NULL;
+}
+
+static void test_only_other_users_are_to_be_root(void **state)
+{
+    int status;
+
+    (void)state;
+    assert_int_equal(advises_to_be_root(), geteuid() != 0);
+    pid_t child = fork();
+    if (child == 0) /* nobody, if we may */
+        _exit(seteuid(65534) == 0 && !advises_to_be_root());
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -398,6 +416,7 @@ int main(void)
         cmocka_unit_test(test_problem_is_one_line_and_returns_the_error),
         cmocka_unit_test(test_a_timeout_ends_at_its_time_or_soon_after),
         cmocka_unit_test(test_times_have_any_unit),
+        cmocka_unit_test(test_only_other_users_are_to_be_root),
         cmocka_unit_test(test_maps_are_read_with_the_users_rights_only),
         cmocka_unit_test(test_a_status_is_that_of_all_threads),
     };

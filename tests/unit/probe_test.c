@@ -292,10 +292,18 @@ static void misses_capabilities(void **state)
     put("/proc/self/status", STATUS("0000000000000000", "00000000a80425fb", "0", "2"));
     probe = judge_machine();
     expect("CAP_BPF", METER_CHECK_MISSING, "", "--cap-add BPF --cap-add PERFMON; in");
+    /* root would lack these, too; not CAP_SETUID */
+    expect("CAP_NET_ADMIN", METER_CHECK_LIMITED, "UDP",
+           "if you need it: docker run --cap-add NET_ADMIN; in a systemd unit "
+           "CapabilityBoundingSet=CAP_NET_ADMIN");
+    expect("CAP_SYS_PTRACE", METER_CHECK_LIMITED, "", "--cap-add SYS_PTRACE; in");
+    expect("CAP_SETUID", METER_CHECK_LIMITED, "--user", "sudo");
     probe.casts = ANSWER_NO;
     told.count = 0;
     checks_of_machine(&probe, note, NULL);
     expect("CAP_BPF", METER_CHECK_MISSING, "", "--cap-add PERFMON --cap-add SYS_ADMIN; in");
+    expect("CAP_SYS_ADMIN", METER_CHECK_MISSING, "before Linux 6.2",
+           "docker run --cap-add SYS_ADMIN; in");
 }
 
 static void sees_containers(void **state)

@@ -78,9 +78,8 @@ static int cannot_load(int error, struct problem *problem)
     /* without privilege either error occurs; with it, EACCES is the verifier's */
     if (error == -EPERM ||
         (error == -EACCES && !have_capability(CAP_BPF) && !have_capability(CAP_SYS_ADMIN)))
-        return problem_set(problem, -EPERM,
-                           "the kernel meter needs CAP_BPF and CAP_PERFMON; run dpm as root, e.g. "
-                           "with sudo (see dpm check)");
+        return problem_set(problem, -EPERM, "the kernel meter needs CAP_BPF and CAP_PERFMON%s",
+                           privilege_advice());
     return problem_set(
         problem, error,
         "the kernel refused the meter: %s; DPM_DEBUG=1 shows its reasons (see dpm check)",
@@ -180,8 +179,8 @@ static int choose_hooks(struct meter *meter, const struct meter_options *options
     if (!offers.casts && !have_capability(CAP_SYS_ADMIN)) {
         offers_done(&offers);
         return problem_set(problem, -EPERM,
-                           "before Linux 6.2 the kernel meter needs CAP_SYS_ADMIN; run dpm as "
-                           "root, e.g. with sudo (see dpm check)");
+                           "before Linux 6.2 the kernel meter needs CAP_SYS_ADMIN%s",
+                           privilege_advice());
     }
     if (needs_udp(meter)) {
         enum hook_way way = hook_way_of(&offers, DUTY_UDP, meter->flags, meter->kinds);
