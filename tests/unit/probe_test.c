@@ -5,6 +5,7 @@
  */
 #include "check/probe.h"
 #include "check/ptrace_trial.h"
+#include "meter/load/meter.h"
 #include "seeded.h"
 
 #include <errno.h>
@@ -628,6 +629,32 @@ static void lists_every_program(void **state)
     free(programs);
 }
 
+/* A ring that was full is not advised to be smaller than it was. */
+static void advises_on_a_full_ring(void **state)
+{
+    static const struct {
+        uint32_t size;
+        const char *was, *larger; /* NULL: there is none */
+    } cases[] = {
+        {4096, "the buffer of 4 KiB was full: record less", "--ring 1M"},
+        {1u << 20, "the buffer of 1 MiB was full: record less", "--ring 4M"},
+        {16u << 20, "the buffer of 16 MiB was full: record less", "--ring 64M"},
+        {512u << 20, "the buffer of 512 MiB was full: record less", "--ring 1024M"},
+        {1u << 30, "the buffer of 1024 MiB was full: record less", NULL},
+    };
+    char text[METER_FULL_TEXT_SIZE];
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        meter_full_text(cases[i].size, text);
+        assert_memory_equal(text, cases[i].was, strlen(cases[i].was));
+        const char *ring = strstr(text, "--ring");
+        assert_int_equal(ring != NULL, cases[i].larger != NULL);
+        if (ring != NULL)
+            assert_string_equal(ring, cases[i].larger);
+    }
+}
+
 #define ON_MACHINE(test) cmocka_unit_test_setup_teardown(test, make_machine, forget_machine)
 
 int main(void)
@@ -650,6 +677,7 @@ int main(void)
         cmocka_unit_test(ptrace_works_without_descriptors),
         cmocka_unit_test(finds_the_reason_in_a_log),
         cmocka_unit_test(agrees_with_calls),
+        cmocka_unit_test(advises_on_a_full_ring),
         cmocka_unit_test(lists_every_program),
     };
 

@@ -494,6 +494,18 @@ static void report_count(uint64_t count, const char *what,
     line(text, context);
 }
 
+void meter_full_text(uint32_t size, char ret_text[METER_FULL_TEXT_SIZE])
+{
+    const unsigned mib = size >> 20, larger = mib == 0 ? 1 : mib >= 256 ? 1024 : mib * 4;
+
+    int length = snprintf(ret_text, METER_FULL_TEXT_SIZE,
+                          "the buffer of %u %s was full: record less (flags, kinds, rules)",
+                          mib == 0 ? size >> 10 : mib, mib == 0 ? "KiB" : "MiB");
+    if (mib < 1024)
+        snprintf(ret_text + length, METER_FULL_TEXT_SIZE - (size_t)length,
+                 "; dpm run and dpm acquire can use a larger one, e.g. --ring %uM", larger);
+}
+
 /* Reports the processes that were left when they gained privilege. */
 static void report_gained(const struct meter *meter,
                           void (*line)(const char *sentence, void *context), void *context)
@@ -519,11 +531,14 @@ static void report(const struct meter_interface *interface,
     const struct meter_bpf__bss *counts = meter->kernel->bss;
     uint64_t pathless = __atomic_load_n(&counts->pathless, __ATOMIC_RELAXED);
     uint64_t lost_paths = __atomic_load_n(&counts->lost_paths, __ATOMIC_RELAXED);
+    char text[METER_FULL_TEXT_SIZE];
 
-    if (__atomic_load_n(&counts->numbers_ended, __ATOMIC_RELAXED) != 0)
+    if (__atomic_load_n(&counts->numbers_ended, __ATOMIC_RELAXED) != 0) {
         line("the numbers of connections and files are used up: begin a new recording", context);
-    else if (ring_lost(meter, RING_CONTROL) + ring_lost(meter, RING_DATA) > 0)
-        line("the buffer was full: try a larger one, e.g. --ring 64M", context);
+    } else if (ring_lost(meter, RING_CONTROL) + ring_lost(meter, RING_DATA) > 0) {
+        meter_full_text(bpf_map__max_entries(meter->kernel->maps.data_ring), text);
+        line(text, context);
+    }
     report_gained(meter, line, context);
     report_count(pathless,
                  pathless == 1

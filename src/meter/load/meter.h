@@ -58,6 +58,11 @@ uint64_t meter_default_rings(void);
 /* Bytes of each ring for a requested data ring of this size (0 = the default). */
 void meter_ring_sizes(uint32_t asked, uint32_t ret_sizes[RING_COUNT]);
 
+#define METER_FULL_TEXT_SIZE 192
+
+/* What to do if a data ring of `size` bytes was full. A live display or a job has no --ring. */
+void meter_full_text(uint32_t size, char ret_text[METER_FULL_TEXT_SIZE]);
+
 /*
  * ---- a meter whose rings another process reads (options.served) ----
  *
