@@ -19,10 +19,19 @@
 #include <time.h>
 #include <unistd.h>
 
+enum complaint_about {
+    ABOUT_EXEC,
+    ABOUT_PATH,        /* ... of a name that was searched in PATH */
+    ABOUT_INTERPRETER, /* ... of a file that is there */
+    ABOUT_USER,
+    ABOUT_DIRECTORY,
+    ABOUT_PREPARING,
+};
+
 /* What the child reports if it fails before or in exec. */
 struct complaint {
     int error;
-    enum { ABOUT_EXEC, ABOUT_USER, ABOUT_DIRECTORY, ABOUT_PREPARING } about;
+    enum complaint_about about;
 };
 
 static void close_fd(int *fd)
@@ -87,6 +96,14 @@ static int execute(const struct launch_options *options)
     return errno;
 }
 
+/* What exec could not find: it gives the same error for all of these. */
+static enum complaint_about what_is_missing(const char *name)
+{
+    if (strchr(name, '/') == NULL)
+        return ABOUT_PATH;
+    return access(name, F_OK) == 0 ? ABOUT_INTERPRETER : ABOUT_EXEC;
+}
+
 /* Runs in the child; never returns. */
 static void run_child(const struct launch_options *options, const struct passwd *user, int gate,
                       int error)
@@ -114,6 +131,8 @@ static void run_child(const struct launch_options *options, const struct passwd 
     if (complaint.error == 0) {
         complaint.about = ABOUT_EXEC;
         complaint.error = execute(options);
+        if (complaint.error == ENOENT && options->folder == NULL)
+            complaint.about = what_is_missing(options->arguments[0]);
     }
     if (write(error, &complaint, sizeof(complaint)) < 0)
         _exit(127);
@@ -174,6 +193,32 @@ static void reap(struct launched *launched)
     close_fd(&launched->pid_fd);
 }
 
+static int explain(const struct complaint *complaint, struct problem *problem)
+{
+    const char *reason = strerror(complaint->error);
+
+    switch (complaint->about) {
+    case ABOUT_PATH:
+        return problem_set(problem, -complaint->error,
+                           "cannot run it: No such file in PATH, or its interpreter is missing; "
+                           "write ./ before the name of a program in this folder");
+    case ABOUT_INTERPRETER:
+        return problem_set(problem, -complaint->error,
+                           "cannot run it: the interpreter in its first line, or its loader, is "
+                           "missing");
+    case ABOUT_USER:
+        if (complaint->error == EPERM)
+            reason = "that takes root (CAP_SETUID and CAP_SETGID)";
+        return problem_set(problem, -complaint->error, "cannot become the user: %s", reason);
+    case ABOUT_DIRECTORY:
+        return problem_set(problem, -complaint->error, "cannot enter its directory: %s", reason);
+    case ABOUT_EXEC:
+        return problem_set(problem, -complaint->error, "cannot run it: %s", reason);
+    default:
+        return problem_set(problem, -complaint->error, "cannot prepare its process: %s", reason);
+    }
+}
+
 int launch_release(struct launched *launched, struct problem *problem)
 {
     struct complaint complaint = {0};
@@ -194,12 +239,7 @@ int launch_release(struct launched *launched, struct problem *problem)
     reap(launched);
     if (error != 0)
         return problem_set(problem, -error, "cannot start its process: %s", strerror(error));
-    return problem_set(problem, -complaint.error,
-                       complaint.about == ABOUT_USER        ? "cannot become the user: %s"
-                       : complaint.about == ABOUT_EXEC      ? "cannot run it: %s"
-                       : complaint.about == ABOUT_DIRECTORY ? "cannot enter its directory: %s"
-                                                            : "cannot prepare its process: %s",
-                       strerror(complaint.error));
+    return explain(&complaint, problem);
 }
 
 #define REAPED_WITHIN 100 /* ms */

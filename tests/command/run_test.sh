@@ -54,6 +54,10 @@ check_equal "a command that does not exist gives 127" 127 \
     "$(status run_few -o c.trace -- ./no-such-command)"
 check "... with one line that says so" grep -qx 'dpm: ./no-such-command: cannot run it: .*' err
 check_not "... and leaves no trace behind" test -e c.trace
+printf '#!/no/such/interpreter\n' > script
+chmod +x script
+check_equal "a script whose interpreter is missing, too" 127 "$(status run_few -o i.trace -- ./script)"
+check "... with a line that says so" grep -qx 'dpm: ./script: cannot run it: the interpreter in its first line, or its loader, is missing' err
 touch plain
 check_equal "a file that is no program gives 126" 126 "$(status run_few -o d.trace -- ./plain)"
 check_equal "wrong usage gives 2" 2 "$(status "$dpm" run --flags nonsense -- true)"
