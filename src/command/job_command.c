@@ -82,8 +82,7 @@ static unsigned run_script(struct jobs *jobs, const char *path)
     unsigned failed = jobs_run(jobs, &reader);
     if (!standard)
         fclose(file);
-    for (int i = 0; i < 2 && !jobs_dead(jobs); i++)
-        jobs_line(jobs, "die", &reader);
+    jobs_end(jobs);
     return failed + jobs_lack(jobs);
 }
 

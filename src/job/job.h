@@ -126,6 +126,9 @@ unsigned jobs_run(struct jobs *jobs, const struct job_reader *reader);
 /* Executes one command. Returns 0, or -1: it failed, and why was printed. */
 int jobs_line(struct jobs *jobs, const char *line, const struct job_reader *reader);
 
+/* At the end of a script: as `die`, without a warning before it. What is active stays, and is reported. */
+void jobs_end(struct jobs *jobs);
+
 /* Reads the file of `dpm job run`; nothing happens. `path` is its name, for errors. Returns 0; -EINVAL with a line in
  * `problem`, which names the line; -ENOMEM. */
 int job_file_check(const char *path, FILE *from, struct problem *problem);

@@ -70,6 +70,7 @@ struct jobs {
     char why[640];
     unsigned depth; /* of scripts */
     bool warned;    /* by die, just now */
+    bool at_end;    /* die was not typed: no more commands come */
     bool dead;
     bool ended;        /* the session, too: nothing is kept */
     bool typing;       /* the user is at the prompt */

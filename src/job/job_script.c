@@ -103,17 +103,29 @@ static bool any_cut(const struct jobs *jobs)
     return false;
 }
 
+/* What the end of a script leaves. */
+static void say_left(struct jobs *jobs, size_t active, bool incomplete)
+{
+    if (active > 0)
+        jobs_tell(jobs, "%zu process%s as %s: dpm --session %s --attach goes on with %s", active,
+                  active == 1 ? " is active, and stays" : "es are active, and stay",
+                  active == 1 ? "it is" : "they are", jobs->session, active == 1 ? "it" : "them");
+    else if (incomplete)
+        jobs_error(jobs, "the session ends without what is not stored yet");
+}
+
 static int die(struct jobs *jobs)
 {
     size_t active = count_active(jobs);
     bool again = jobs->warned;
 
-    if (active > 0 && !again) {
+    if (active > 0 && !again && !jobs->at_end) {
         jobs->warned = jobs->meta_changed = true;
-        return jobs_error(jobs,
-                          "%zu process%s active: `die` again leaves %s as %s; dpm --attach goes on",
-                          active, active == 1 ? " is" : "es are", active == 1 ? "it" : "them",
-                          active == 1 ? "it is" : "they are");
+        return jobs_error(
+            jobs,
+            "%zu process%s active: `die` again leaves %s as %s; dpm --session %s --attach goes on",
+            active, active == 1 ? " is" : "es are", active == 1 ? "it" : "them",
+            active == 1 ? "it is" : "they are", jobs->session);
     }
     jobs->warned = false;
     jobs->meta_changed = true;
@@ -121,8 +133,13 @@ static int die(struct jobs *jobs)
     int settled = settle_filters(jobs, active > 0);
     if ((ended < 0 || settled < 0) && active == 0 && !again) {
         jobs->warned = true;
-        return jobs_error(jobs, "`die` again ends the session without what is not stored yet");
+        return jobs->at_end /* and tries once more */
+                   ? -1
+                   : jobs_error(jobs,
+                                "`die` again ends the session without what is not stored yet");
     }
+    if (jobs->at_end)
+        say_left(jobs, active, ended < 0 || settled < 0);
     if (active > 0)
         jobs_keep(jobs);
     else
@@ -258,6 +275,15 @@ unsigned jobs_run(struct jobs *jobs, const struct job_reader *reader)
         free(line);
     }
     return failed;
+}
+
+void jobs_end(struct jobs *jobs)
+{
+    const struct job_reader none = {0};
+
+    jobs->at_end = true;
+    for (int i = 0; i < 2 && !jobs->dead; i++)
+        jobs_line(jobs, "die", &none);
 }
 
 /* ---- completion ---- */

@@ -118,9 +118,9 @@ static int begin(struct jobs *jobs, struct problem *problem)
         remote_reach(conduct_remote(jobs->conduct), jobs->options.rsh, jobs->options.dpm, problem);
     if (result == 0 && used && !jobs->options.attach && !jobs->options.either)
         result = problem_set(problem, -EEXIST,
-                             "the session %s has jobs already: dpm --attach goes on with them; "
-                             "--session NAME begins another",
-                             jobs->session);
+                             "the session %s has jobs already: dpm --session %s --attach goes on "
+                             "with them; --session NAME begins another",
+                             jobs->session, jobs->session);
     else if (result == 0 && used)
         result = jobs_resume(jobs, kept, problem);
     else if (result == 0)

@@ -96,7 +96,8 @@ wait_for 30 no_session
 recorded stuck die
 check_equal "a recording that cannot be ended: die warns; another one ends the session" "1 dpm: stuck: its recording is not ended: no space left
 dpm: \`die\` again ends the session without what is not stored yet
-dpm: stuck: its recording is not ended: no space left" "$? $(cat err)"
+dpm: stuck: its recording is not ended: no space left
+dpm: the session ends without what is not stored yet" "$? $(cat err)"
 wait_for 30 no_session
 check_equal "... which ends" "" "$(sessions)"
 

@@ -43,7 +43,7 @@ os.kill(user.pid, signal.SIGKILL)
 user.ended()
 
 other = Terminal("--session", "typed")
-other.until("the session typed has jobs already: dpm --attach goes on")
+other.until("the session typed has jobs already: dpm --session typed --attach goes on")
 if other.ended() != 1:
     print("a session that has jobs: the exit status is not 1")
 

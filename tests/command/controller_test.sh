@@ -81,6 +81,16 @@ script nested0
 check_equal "scripts nest 16 deep" "1 dpm: source: scripts are nested 16 deep at most" "$? $(grep source: err)"
 check_equal "... and all that are within go on" 17 "$(grep -c '^job j[0-9]* created' out)"
 
+# ---- a script that leaves a process ----
+
+printf '%s\n' 'newjob stays' 'add stays web1 sleep 300' 'startjob stays' > stays
+script stays
+check_equal "a script that leaves a process: how to go on with it is said, and no warning" "0 1 0" \
+    "$? $(grep -c '^1 process is active, and stays as it is: dpm --session scripted --attach goes on with it$' out) $(grep -c die err)"
+printf '%s\n' 'stopjob stays' 'removejob stays' die > goes
+timeout 120 "$dpm" --session scripted --attach -f goes --rsh ./rsh --remote-dpm "$dpm" > out 2> err
+check_equal "... so it does" "0 1" "$? $(grep -c '^job stays removed$' out)"
+
 # ---- from the shell, one command after the other ----
 
 job() {
@@ -262,8 +272,8 @@ check_equal "a script whose filter ends early fails" 1 $?
 check_equal "... which is printed, once, and getlog and die do not hide it" "dpm: filter mine ended with exit status 4 (trouble); what it has not stored of its jobs is lost
 dpm: mine.log is not complete: filter mine has ended too early
 dpm: filter mine has ended, and may not have stored everything
-dpm: \`die\` again ends the session without what is not stored yet
-dpm: filter mine has ended, and may not have stored everything" "$(cat err)"
+dpm: filter mine has ended, and may not have stored everything
+dpm: the session ends without what is not stored yet" "$(cat err)"
 
 # ---- a program of one's own as a filter gets the packets, here and on another machine ----
 
