@@ -97,6 +97,19 @@ for option in $("$dpm" --help | sed -n 's/^  -\(-[a-z]*\).*/\1/p'); do
     check "dpm(1) has -$option" grep -q "^\.Fl $option" "$pages/dpm.1"
 done
 
+# ---- the configuration of the service ----
+
+# wrong_setting CONFIGURATION TEXT
+wrong_setting() {
+    echo "$1" > wrong.json
+    fails "the service refuses $1" 1 "wrong.json: $2\$" "$dpm" agent --service --config wrong.json
+}
+wrong_setting '{"intervall": "1s"}' 'there is no setting "intervall"; see dpm-agent(1)'
+wrong_setting '{"keep": 2, "max_size": 4294967296}' 'max_size: give a text in quotes, e.g. "4G"'
+wrong_setting '{"interval": 60}' 'interval: give a text in quotes, e.g. "5m"'
+wrong_setting '{"metrics_port": "9465"}' 'metrics_port: give a whole number, without quotes'
+fails "... a file that is not there" 1 'cannot read nosuch.json: No such file or directory$' "$dpm" agent --service --config nosuch.json
+
 # ---- keys of JSON ----
 
 # words_of_page PAGE BEGIN END: the words between two lines that the page marks as literal

@@ -57,6 +57,47 @@ static int read_time(const char *key, const char *text, uint64_t *ret_time, stru
                        text);
 }
 
+/* In words for who has written the file; those of json_unpack_ex are for programmers. */
+static int check_settings(json_t *all, struct problem *problem)
+{
+    static const struct {
+        const char *key, *example; /* NULL: a number */
+    } settings[] = {
+        {"records", "/var/lib/dpm/records"},
+        {"flags", "send,receive"},
+        {"kinds", "tcp,unix"},
+        {"max_size", "4G"},
+        {"max_age", "24h"},
+        {"interval", "5m"},
+        {"keep", NULL},
+        {"fabric", "nats://host:4222"},
+        {"credentials", "/etc/dpm/credentials"},
+        {"authorities", "/etc/dpm/ca.pem"},
+        {"session", "machines"},
+        {"metrics_port", NULL},
+        {"metrics_listen", "127.0.0.1"},
+        {"metrics_token", "/etc/dpm/token"},
+    };
+    const char *key;
+    json_t *value;
+
+    json_object_foreach(all, key, value)
+    {
+        size_t i = 0;
+        while (i < ARRAY_SIZE(settings) && strcmp(settings[i].key, key) != 0)
+            i++;
+        if (i == ARRAY_SIZE(settings))
+            return problem_set(problem, -EINVAL, "there is no setting \"%.100s\"; see dpm-agent(1)",
+                               key);
+        if (settings[i].example == NULL && !json_is_integer(value))
+            return problem_set(problem, -EINVAL, "%s: give a whole number, without quotes", key);
+        if (settings[i].example != NULL && !json_is_string(value))
+            return problem_set(problem, -EINVAL, "%s: give a text in quotes, e.g. \"%s\"", key,
+                               settings[i].example);
+    }
+    return 0;
+}
+
 static int read_values(struct service *service, json_t *all, struct problem *problem)
 {
     struct recording_options *recording = &service->options.recording;
@@ -64,6 +105,8 @@ static int read_values(struct service *service, json_t *all, struct problem *pro
     json_int_t port = 0;
     json_error_t error;
 
+    if (check_settings(all, problem) < 0)
+        return -EINVAL;
     if (json_unpack_ex(
             all, &error, JSON_STRICT,
             "{s?:s, s?:s, s?:s, s?:s, s?:s, s?:s, s?:I, s?:s, s?:s, s?:s, s?:s, s?:I, s?:s, "
@@ -97,6 +140,8 @@ static int read_configuration(struct service *service, const char *path, json_t 
     struct problem problem;
     json_error_t error;
 
+    if (path != NULL && access(path, R_OK) < 0)
+        return command_error("cannot read %s: %s", path, strerror(errno));
     *ret_all = path == NULL ? json_object() : json_load_file(path, JSON_REJECT_DUPLICATES, &error);
     if (*ret_all == NULL)
         return command_error("%s:%d: %s", path, error.line, error.text);
