@@ -109,7 +109,7 @@ check_equal "jobs shows that flags could not be set" "1 1" \
 timeout 60 "$dpm" run --rsh ./rsh --session some -o some.traces --host deaf:true --host version:true < /dev/null > out 2> err
 check_equal "one of two hosts cannot be used: how many is said" 1 \
     "$(grep -c '^dpm: cannot connect to 1 of 2 hosts; nothing was started$' err)"
-timeout 60 "$dpm" run --rsh ./rsh --session some -o none.traces --host version:true < /dev/null > out 2> err
+timeout 60 "$dpm" run --rsh ./rsh --session none -o none.traces --host version:true < /dev/null > out 2> err
 check_equal "... the only one" 1 "$(grep -c '^dpm: cannot connect to this host$' err)"
 
 "$dpm" run --rsh ./rsh --session deaf -o deaf.traces --host deaf:true < /dev/null > out 2> err &
