@@ -182,6 +182,20 @@ const cases = {
         assert.match(box.title.textContent, /, messages per second 5\/s$/);
     },
 
+    "a box may have no values: of a peer that is not monitored, and of a process at a moment before its first"() {
+        const moments = new Moments();
+        const a = processRow("1", "a[1]"), outside = {key: "2", name: "10.0.0.1:80"};
+        moments.add(1, snapshot(1, {processes: [a], pairs: [pairRow(a, outside, 5)]}));
+        const box = {first: {}, second: {}, title: {}, rect: {style: {}}, group: {style: {}, toggleAttribute() {}, classList: {toggle() {}}}};
+        const says = (name) => {
+            Spots.prototype.fillBox.call({app: Object.assign(appOf(moments, "sent", false), {nameOf: (key) => key})}, box, name, undefined, 0);
+            return box.second.textContent;
+        };
+        const [arc] = moments.arcs(moments.list[0], 0).values();
+        moments.outside.add(arc.to);
+        assert.deepEqual([says(arc.to), says(arc.from)], ["unmonitored", "–"]);
+    },
+
     "2 ms that are left at the end change no rates"() {
         const [a, b] = [processRow("1", "a[1]"), processRow("2", "b[2]")];
         const pair = (from, to, messages, soFar) => ({...pairRow(from, to, messages), so_far: {sent: sums(soFar)}});

@@ -210,7 +210,7 @@ class Spots {
         const share = metricOf(metrics.find((one) => one.key === "cpu"), nodeFields, values, app.moment.seconds);
         const what = name === "others" ? `${countText(others)} ${others === 1 ? "other" : "others"}` : app.nameOf(name);
         const isOutside = name !== "others" && app.moments.outside.has(name);
-        const hasEnded = !(share > 0) && values[nodeFields.indexOf("living")] === 0;
+        const hasEnded = !(share > 0) && values?.[nodeFields.indexOf("living")] === 0;
         const says = isOutside ? "unmonitored" : hasEnded ? "ended" : Number.isNaN(share) ? "–" : `CPU ${percent(share)}`;
         const shown = app.valueOf(nodeFields, values);
         const metric = app.metric.key === "cpu" || Number.isNaN(shown) ? "" : `, ${app.metric.name} ${metricText(app.metric, shown, false)}`;
