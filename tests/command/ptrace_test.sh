@@ -271,7 +271,7 @@ else
     skip "where /proc is slow, no record comes too late" "no C compiler: $(head -n 1 err)"
 fi
 traced tracer.trace -- "$stops" tracer > out 2> err
-check "a program that calls ptrace is reported" grep -q 'called ptrace' tracer.trace.report
+check "a program that calls ptrace is reported" grep -q 'traced\[[0-9]*\] called ptrace: the kernel refuses' tracer.trace.report
 if "$stops" calls32 > out 2> err; then
     for survive in "" --survive; do
         # shellcheck disable=SC2086 # nothing, or an option
