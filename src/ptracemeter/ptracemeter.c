@@ -58,9 +58,8 @@ int ptracemeter_refuses(const char *command, struct problem *problem)
         close(file);
     if (got == (ssize_t)sizeof(identity) && memcmp(identity, ELFMAG, SELFMAG) == 0 &&
         identity[EI_CLASS] == ELFCLASS32)
-        return problem_set(
-            problem, -ENOEXEC,
-            "%s is a 32-bit program: the ptrace meter cannot meter it; use --meter kernel", path);
+        return problem_set(problem, -ENOEXEC,
+                           "%s is a 32-bit program, which the ptrace meter cannot meter", path);
     return 0;
 }
 
@@ -89,7 +88,9 @@ void ptracemeter_allow_tracing(void)
 
 static const char *why_not_seized(int error)
 {
-    return error == -EPERM ? "it has another tracer, or may not be traced" : strerror(-error);
+    return error == -EPERM
+               ? "it may not be traced, or has another tracer; see Ptrace meter in dpm check"
+               : strerror(-error);
 }
 
 /* Otherwise each stop of a tracee would send us SIGCHLD, and wake any thread that waits for signals. */
