@@ -128,7 +128,7 @@ static const struct refusal {
     {"newjob a b c", "too many arguments; usage: newjob"},
     {"newjob -a", "newjob: '-a' is no name"},
     {"newjob ''", "newjob: '' is no name"},
-    {"newjob a;b", "newjob: 'a;b' is no name"},
+    {"newjob a;b", "newjob: 'a;b' is no name: a name begins with a letter or digit, then has"},
     {"newjob 0123456789012345678901234567890123456789012345678901234567890123", "is no name"},
     {"add sort web1", "too few arguments; usage: add JOB MACHINE FILE"},
     {"acquire sort web1", "too few arguments; usage: acquire JOB MACHINE PID"},
