@@ -28,7 +28,7 @@ static const char *advice_for(int error)
         return "as root: systemctl enable --now dpmd.socket, once for all users; or start dpmd by "
                "hand (dpmd(8))";
     case -EACCES:
-        return "have root add you to the group of the socket, which ls -l shows";
+        return "have root add you to the socket's group (ls -l shows it), then log in again";
     default:
         return "see dpmd(8)";
     }

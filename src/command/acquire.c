@@ -233,7 +233,8 @@ static int acquire_here(struct acquire_options *options)
     struct recording_command command;
     sigset_t old_mask;
 
-    if (recording_command_init(&command, &options->recorder, "the processes run on", &old_mask) < 0)
+    if (recording_command_init(&command, &options->recorder, "what was metered runs on",
+                               &old_mask) < 0)
         return EXIT_FAILURE;
     /* if the reader of our messages goes away, the recording continues */
     signal(SIGPIPE, SIG_IGN);

@@ -431,8 +431,8 @@ static void note_missing_machines(const struct filtering *filtering)
                                        i == 0 ? "" : ", ", machine);
     for (size_t i = 0; i < asked->machine_count; i++)
         if (!has_machine(filtering->server, asked->machines[i]))
-            command_say("note: the session has no machine %s yet; there %s%s", asked->machines[i],
-                        length == 0 ? "is none" : "are: ", there);
+            command_say("note: the session has no machine %s yet; it has %s", asked->machines[i],
+                        length == 0 ? "none" : there);
 }
 
 static int begin(struct filtering *filtering, struct problem *problem)

@@ -179,15 +179,6 @@ static void record(struct run *run)
 
 /* ---- everything together ---- */
 
-/* If ptrace does not work either, also print why the kernel meter does not. */
-static void tell_refused(const struct run *run)
-{
-    const char *refused = run->recorder.recording.kernel_refused;
-
-    if (refused[0] != '\0')
-        command_error("the kernel meter does not work here (%s)", refused);
-}
-
 static int begin(struct run *run, struct problem *problem)
 {
     int result =
@@ -198,7 +189,7 @@ static int begin(struct run *run, struct problem *problem)
     struct meter_interface *meter = meter_of_run(run);
     result = meter->mark(meter, run->command.pid, problem);
     if (result < 0)
-        tell_refused(run);
+        meter_append_refused(problem, run->recorder.recording.kernel_refused);
     return result;
 }
 
@@ -240,13 +231,18 @@ static int record_command(struct run *run)
 /* Prepares what must be ready before there is a process to meter. */
 static int open_meter(struct run *run, struct problem *problem)
 {
+    const char *command = run->options->command[0];
+    const char *refused = run->recorder.recording.kernel_refused;
+    struct problem why;
     int result = recording_open_meter(&run->recorder.recording, problem);
 
-    if (result >= 0 && meter_of_run(run)->kind == METER_PTRACE)
-        result = ptracemeter_refuses(run->options->command[0], problem);
-    if (result < 0)
-        tell_refused(run);
-    return result;
+    if (result < 0 || meter_of_run(run)->kind != METER_PTRACE ||
+        ptracemeter_refuses(command, &why) == 0)
+        return result;
+    problem_set(problem, -ENOEXEC, "%.400s%s", why.text,
+                refused[0] == '\0' ? "; use --meter kernel" : "");
+    meter_append_refused(problem, refused);
+    return -ENOEXEC;
 }
 
 static int run_there(const struct run_options *options)

@@ -263,7 +263,7 @@ static int say_out_of_reach(struct jobs *jobs, const struct job *job)
 {
     for (size_t i = 0; i < job->count; i++)
         if (is_out_of_reach(job->processes[i]))
-            jobs_error(jobs, "%s@%s may run: its machine cannot be reached",
+            jobs_error(jobs, "%s@%s may still be running: its machine cannot be reached",
                        job->processes[i]->name, job->processes[i]->host->name);
     return -1;
 }
@@ -299,8 +299,10 @@ int command_wait(struct jobs *jobs, const struct job_command *command)
     }
     jobs_progress_end(jobs);
     if (conduct_is_interrupted(jobs->conduct)) {
-        show_counted(running(job), "process", processes);
-        return jobs_error(jobs, "interrupted: %s of job %s still running", processes, job->name);
+        size_t count = running(job);
+        show_counted(count, "process", processes);
+        return jobs_error(jobs, "interrupted: %s of job %s %s still running", processes, job->name,
+                          count == 1 ? "is" : "are");
     }
     await_output(jobs, job);
     if (out_of_reach(job) > 0)

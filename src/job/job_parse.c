@@ -99,12 +99,12 @@ static int check_word(const struct grammar *grammar, char kind, const char *word
 
     if (kind == 'n' && !is_name(word))
         return problem_set(problem, -EINVAL,
-                           "%s: '%.80s' is no name: it begins with a letter or digit; more of "
-                           "these and / . _ - may follow, 63 in all",
+                           "%s: '%.80s' is no name: a name begins with a letter or digit, then "
+                           "has letters, digits and / . _ -, 63 at most",
                            grammar->name, word);
     if (kind == 'p' && !is_pid(word))
-        return problem_set(problem, -EINVAL, "%s: '%.80s' is not the number of a process",
-                           grammar->name, word);
+        return problem_set(problem, -EINVAL, "%s: '%.80s' is not a process id", grammar->name,
+                           word);
     if (kind == 'f' && meter_flags_parse(word, &flags, &why) < 0)
         return problem_set(problem, -EINVAL, "%s: %s", grammar->name, why.text);
     return 0;

@@ -50,7 +50,7 @@ struct job *jobs_need(struct jobs *jobs, const char *name)
         return job;
     for (size_t i = 0; i < jobs->count && length < sizeof(names) - 80; i++)
         length += (size_t)snprintf(names + length, sizeof(names) - length, "%s%s",
-                                   i == 0 ? "; there are: " : ", ", jobs->list[i]->name);
+                                   i == 0 ? "; the jobs: " : ", ", jobs->list[i]->name);
     jobs_error(jobs, "there is no job '%s'%s", name, length == 0 ? "; newjob creates one" : names);
     return NULL;
 }

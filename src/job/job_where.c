@@ -51,7 +51,7 @@ static int find(json_t *kept, const char *session, const char *name, char folder
 
     if (name != NULL && job == NULL)
         return problem_set(problem, -ENOENT, "session %s has no job '%s'%s%s", session, name,
-                           names[0] == '\0' ? "" : "; there are: ", names);
+                           names[0] == '\0' ? "" : "; its jobs: ", names);
     json_t *filter = find_filter(kept, job == NULL ? NULL : kept_text(job, "filter"));
     if (filter == NULL && name == NULL && names[0] != '\0')
         return problem_set(problem, -ENOENT, "session %s has several filters: name a job: %s",

@@ -58,9 +58,8 @@ int ptracemeter_refuses(const char *command, struct problem *problem)
         close(file);
     if (got == (ssize_t)sizeof(identity) && memcmp(identity, ELFMAG, SELFMAG) == 0 &&
         identity[EI_CLASS] == ELFCLASS32)
-        return problem_set(
-            problem, -ENOEXEC,
-            "%s is a 32-bit program: the ptrace meter cannot meter it; use --meter kernel", path);
+        return problem_set(problem, -ENOEXEC,
+                           "%s is a 32-bit program, which the ptrace meter cannot meter", path);
     return 0;
 }
 
@@ -89,7 +88,9 @@ void ptracemeter_allow_tracing(void)
 
 static const char *why_not_seized(int error)
 {
-    return error == -EPERM ? "it has another tracer, or may not be traced" : strerror(-error);
+    return error == -EPERM
+               ? "it may not be traced, or has another tracer; see Ptrace meter in dpm check"
+               : strerror(-error);
 }
 
 /* Otherwise each stop of a tracee would send us SIGCHLD, and wake any thread that waits for signals. */
@@ -230,16 +231,17 @@ static int list_processes(struct meter_interface *interface, struct meter_proces
 
 typedef void tell_line_function(const char *sentence, void *context);
 
-/* "postgres[12] used io_uring (3 rings in all): ..." */
+/* "postgres[12] used io_uring: ...", "postgres[12] used io_uring (3 rings in all): ..." */
 static void tell_shortfall(const struct shortfall *shortfall, const char *what, const char *unit,
                            const char *so, tell_line_function *tell_line, void *context)
 {
-    char line[512];
+    char line[512], all[64] = "";
 
     if (shortfall->count == 0)
         return;
-    snprintf(line, sizeof(line), "%s %s (%" PRIu64 " %s in all): %s", shortfall->first, what,
-             shortfall->count, unit, so);
+    if (shortfall->count > 1)
+        snprintf(all, sizeof(all), " (%" PRIu64 " %s in all)", shortfall->count, unit);
+    snprintf(line, sizeof(line), "%s %s%s: %s", shortfall->first, what, all, so);
     tell_line(line, context);
 }
 
@@ -250,7 +252,7 @@ static void tell_count(uint64_t count, const char *what, tell_line_function *tel
 
     if (count == 0)
         return;
-    snprintf(line, sizeof(line), "%" PRIu64 " %s", count, what);
+    snprintf(line, sizeof(line), "%s: %" PRIu64, what, count);
     tell_line(line, context);
 }
 
@@ -284,15 +286,15 @@ static void report(const struct meter_interface *interface, tell_line_function *
     tell_shortfall(&shortfalls->unreadable, "may not be inspected", "times",
                    "its messages are missing", tell_line, context);
     tell_count(shortfalls->anonymous,
-               "datagrams have no sender: the receiver did not ask for the address", tell_line,
+               "datagrams without a sender (the receiver did not ask for the address)", tell_line,
                context);
     tell_count(shortfalls->networks,
-               "network namespaces cannot be entered: other ends of sockets there are found by "
-               "address only, or missing",
+               "network namespaces that cannot be entered (other ends of sockets there are found "
+               "by address only, or missing)",
                tell_line, context);
-    tell_count(shortfalls->no_schedule, "threads have no CPU time: the kernel does not report it",
-               tell_line, context);
-    tell_count(shortfalls->no_memory, "times memory ran out", tell_line, context);
+    tell_count(shortfalls->no_schedule,
+               "threads without CPU times (the kernel does not report them)", tell_line, context);
+    tell_count(shortfalls->no_memory, "times that memory ran out", tell_line, context);
 }
 
 static uint64_t lost(const struct meter_interface *interface, enum ring_id ring)

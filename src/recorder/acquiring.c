@@ -222,18 +222,24 @@ static int take_all(struct acquiring *acquiring, struct process_choice *choice)
 
 static int cannot_meter_any(const struct acquiring *acquiring, struct problem *problem)
 {
+    const struct process_choice *choice = acquiring->choice;
+    bool one = !acquiring->all && choice->word_count == 0 && choice->pid_count == 1;
+    char which[40] = "any of the chosen processes";
+
+    if (one)
+        snprintf(which, sizeof(which), "process %d", choice->pids[0]);
     if (acquiring->spared)
         return problem_set(problem, -ESRCH,
-                           "cannot meter any of the chosen processes: they are DPM's own, which "
-                           "this recording needs");
+                           "cannot meter %s: %s DPM's own, which this recording needs", which,
+                           one ? "it is" : "they are");
     if (acquiring->refused > 0)
         return problem_set(
             problem, -EPERM,
             "cannot meter any of the chosen processes: they belong to other users, or "
             "have more rights than you; run dpm as root, e.g. with sudo");
-    return problem_set(problem, -ESRCH,
-                       "cannot meter any of the chosen processes: they have ended or are kernel "
-                       "threads");
+    return problem_set(problem, -ESRCH, "cannot meter %s: %s", which,
+                       one ? "it has ended or is a kernel thread"
+                           : "they have ended or are kernel threads");
 }
 
 static void say_refused(const struct acquiring *acquiring, uint32_t refused)

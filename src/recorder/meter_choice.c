@@ -71,13 +71,13 @@ static int open_ptrace(const struct meter_choice *choice, struct meter_interface
     return ptracemeter_open(&options, ret_meter, problem);
 }
 
-/* If neither meter works, the message has both reasons. */
-static void append_refused(struct problem *problem, const char *refused)
+void meter_append_refused(struct problem *problem, const char *refused)
 {
     size_t length = strlen(problem->text);
 
-    snprintf(problem->text + length, sizeof(problem->text) - length,
-             "; the kernel meter does not work here either (%s)", refused);
+    if (refused[0] != '\0')
+        snprintf(problem->text + length, sizeof(problem->text) - length,
+                 "; the kernel meter does not work here either (%s)", refused);
 }
 
 int meter_choose(const struct meter_choice *choice, struct meter_interface **ret_meter,
@@ -93,7 +93,7 @@ int meter_choose(const struct meter_choice *choice, struct meter_interface **ret
         (try_kernel(choice, ret_meter, refused) || try_session(choice, ret_meter, refused)))
         return 0;
     int result = open_ptrace(choice, ret_meter, problem);
-    if (result < 0 && refused[0] != '\0')
-        append_refused(problem, refused);
+    if (result < 0)
+        meter_append_refused(problem, refused);
     return result;
 }

@@ -54,7 +54,8 @@ int process_choice_pid(struct process_choice *choice, const char *text, struct p
     pid_t pid = pid_of(text);
 
     if (pid == 0)
-        return problem_set(problem, -EINVAL, "'%s' is not a process id", text);
+        return problem_set(problem, -EINVAL, "'%s' is not a process id; for a name: --name %s",
+                           text, text);
     pid_t process = process_of(pid);
     if (process == 0)
         return problem_set(problem, -ESRCH, "no process has the id %d", pid);
@@ -344,9 +345,9 @@ bool process_choice_has_pid(const struct process_choice *choice, pid_t pid)
 bool process_choice_misses(const struct process_choice *choice, struct problem *problem)
 {
     static const char *const what[] = {
-        [CHOSEN_BY_NAME] = "named",
-        [CHOSEN_BY_CGROUP] = "in the cgroup",
-        [CHOSEN_BY_UNIT] = "of the unit",
+        [CHOSEN_BY_NAME] = "is named",
+        [CHOSEN_BY_CGROUP] = "is in the cgroup",
+        [CHOSEN_BY_UNIT] = "belongs to the unit",
     };
     char text[sizeof(problem->text)] = "";
     size_t length = 0;
@@ -357,11 +358,11 @@ bool process_choice_misses(const struct process_choice *choice, struct problem *
         if (choice->words[i].fits)
             continue;
         length += (size_t)snprintf(text + length, sizeof(text) - length, "%s %s %s",
-                                   length == 0 || by == before ? "" : ",",
+                                   length == 0 || by == before ? "" : ", none",
                                    by == before ? "or" : what[by], choice->words[i].text);
         before = by;
     }
     if (length > 0)
-        problem_set(problem, -ESRCH, "no process is%s", text);
+        problem_set(problem, -ESRCH, "no process%s", text);
     return length > 0;
 }

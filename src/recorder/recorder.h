@@ -53,6 +53,9 @@ struct meter_choice {
 int meter_choose(const struct meter_choice *choice, struct meter_interface **ret_meter,
                  char refused[METER_REFUSED_SIZE], struct problem *problem);
 
+/* Appends `refused`, as meter_choose wrote it, to the line why the ptrace meter does not work; nothing if it is "". */
+void meter_append_refused(struct problem *problem, const char *refused);
+
 /* ---- the recording ---- */
 
 enum recording_store {

@@ -253,8 +253,10 @@ void remote_shell_why(struct remote_shell *shell, const char *host, const char *
     const char *colon = shell->last[0] == '\0' ? "" : ": ";
     if (ended && WIFEXITED(status) && (WEXITSTATUS(status) == 127 || WEXITSTATUS(status) == 126))
         problem_set(problem, -ENOENT,
-                    "%s: '%s' cannot be run there; --remote-dpm says where dpm is%s%s", host, dpm,
-                    colon, shell->last);
+                    "%s: '%s' cannot be run there%s%.200s%s; install dpm, or give its path with "
+                    "--remote-dpm",
+                    host, dpm, shell->last[0] == '\0' ? "" : " (", shell->last,
+                    shell->last[0] == '\0' ? "" : ")");
     else if (ended && WIFEXITED(status))
         problem_set(problem, -ECONNREFUSED, "%s: the remote shell ended with exit status %d%s%s",
                     host, WEXITSTATUS(status), colon, shell->last);

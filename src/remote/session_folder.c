@@ -50,7 +50,7 @@ static void name_sessions(char *text, size_t size)
     while (folder != NULL && (entry = readdir(folder)) != NULL && used + 64 < size)
         if (fabric_name_valid(entry->d_name))
             used += (size_t)snprintf(text + used, size - used, "%s%s",
-                                     used == 0 ? "; there are: " : " ", entry->d_name);
+                                     used == 0 ? "; your sessions: " : " ", entry->d_name);
     if (folder != NULL)
         closedir(folder);
 }

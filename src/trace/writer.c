@@ -146,12 +146,18 @@ int writer_write_buffers(struct trace_writer *writer, struct problem *problem)
 
 int writer_stop_for_size(struct trace_writer *writer, struct problem *problem)
 {
+    const uint64_t size = writer->max_size;
+    unsigned shift = size % (1U << 30) == 0 ? 30 : size % (1U << 20) == 0 ? 20 : 10;
+    bool newest = writer->rotation != NULL;
+
     writer->stopped = END_SIZE;
+    /* --max-size alone would keep only the newest records */
     return problem_set(
         problem, -EFBIG,
         "%s: the trace has reached its largest size, %" PRIu64
-        " bytes, and ends here; allow more (--max-size) or record less (--flags, --kinds)",
-        writer->name, writer->max_size);
+        " %ciB, and ends here; allow more (%s--max-size N)%s or record less (--flags, --kinds)",
+        writer->name, size >> shift, "KMG"[shift / 10 - 1], newest ? "" : "--store all ",
+        newest ? "" : ", keep only the newest records (--store newest)");
 }
 
 /* Grants pages until a record of `size` bytes fits. Writes the buffer first if its packet is full. */

@@ -39,13 +39,13 @@ usage() {
 }
 check_equal "choosing no process is wrong usage" 2 "$(usage)"
 check_equal "what is no pid is wrong usage" 2 "$(usage 12x)"
-check "... and named" grep -q "'12x' is not a process id" err
+check "... and named" grep -q "'12x' is not a process id; for a name: --name 12x" err
 check_equal "with all descendants or without any, not both" 2 "$(usage --only --descendants 1)"
 check_equal "a wrong duration is wrong usage" 2 "$(usage --duration 3y 1)"
 check_equal "a process that does not exist is an error" 1 "$(usage 4194399)"
 check_equal "... in one line" 1 "$(wc -l < err)"
 check_equal "so are names, a cgroup and a unit without one, in one line" \
-    "1 dpm: no process is named no-such-name or x, in the cgroup /none, of the unit no.service" \
+    "1 dpm: no process is named no-such-name or x, none is in the cgroup /none, none belongs to the unit no.service" \
     "$(usage --name no-such-name --name x --cgroup /none --unit no -o none.trace) $(cat err)"
 check_not "... and leaves no trace behind" test -e none.trace
 if long_ones; then
@@ -57,7 +57,7 @@ fi
 if [ "$(cat /proc/2/comm)" != kthreadd ]; then
     skip "the kernel's own threads" "they are not seen from here"
 elif long_ones; then
-    check_equal "the kernel's own threads are not metered" "1 dpm: cannot meter any of the chosen processes: they have ended or are kernel threads" \
+    check_equal "the kernel's own threads are not metered" "1 dpm: cannot meter process 2: it has ended or is a kernel thread" \
         "$(usage -o kernel.trace 2) $(cat err)"
 else
     skip "the kernel's own threads, chosen by id" "takes long: only with ./dev test --all"

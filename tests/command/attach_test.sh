@@ -52,8 +52,8 @@ wait_for 20 test -s acquired/a/data
 kill -9 $controller
 wait $controller 2> wait.err
 "$dpm" acquire --attach none > third.out 2>&1
-check_equal "a session that is not there is an error, and the line names those there are" \
-    "1 dpm: there is no session 'none' of yours on this machine; there are: second" "$? $(cat third.out)"
+check_equal "a session that is not there is an error, and the line names the others" \
+    "1 dpm: there is no session 'none' of yours on this machine; your sessions: second" "$? $(cat third.out)"
 : > third.out
 "$dpm" acquire --attach second > third.out 2>&1 &
 controller=$!

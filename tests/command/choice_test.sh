@@ -122,8 +122,8 @@ under_names() {
 check_equal "--unit follows an alias" "dpm: metering 1 process since TIME: iperf3[$iperf]" "$(under_names "other-$unit")"
 check_equal "... its type need not be named" "dpm: metering 1 process since TIME: iperf3[$iperf]" "$(under_names "other-${unit%.service}")"
 check_equal "... an alias of an alias" "dpm: metering 1 process since TIME: iperf3[$iperf]" "$(under_names "third-$unit")"
-check_equal "... not in circles" 1 "$(under_names "ring-$unit" | grep -c "^dpm: no process is of the unit r[a-z]*-$unit$")"
-check_equal "... a unit of this name in an earlier folder is none" "dpm: no process is of the unit overridden-$unit" \
+check_equal "... not in circles" 1 "$(under_names "ring-$unit" | grep -c "^dpm: no process belongs to the unit r[a-z]*-$unit$")"
+check_equal "... a unit of this name in an earlier folder is none" "dpm: no process belongs to the unit overridden-$unit" \
     "$(under_names "overridden-$unit")"
 
 repeat recorded all --all

@@ -110,7 +110,7 @@ says "... with rules that can be read" "dpm: filter wrong: wrong.rules:3:6: 'sne
 says "... from a program" 'dpm: filter own: ./none is no program that can be executed' err
 says "... with files that are there" 'dpm: filter own: cannot read no-such-file: No such file or directory$' err
 says "... with rules in their place" 'dpm: filter bad: .* for rules: filter bad localhost filter - wrong.rules$' err
-says "there is no such job: which there are" "dpm: there is no job 'none'; there are: sort, other\$" err
+says "there is no such job: which there are" "dpm: there is no job 'none'; the jobs: sort, other\$" err
 says "a machine that cannot be reached" 'dpm: away: the remote shell ended with exit status 255: no route to away$' err
 says "a program that is missing" "dpm: $first: there is no program 'no-such-program'\$" err
 says "flags unite, and are reset" 'flags of job sort: send,createprocess,.*termination$' out

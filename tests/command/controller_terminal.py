@@ -30,7 +30,7 @@ user.all_of(": started", ": one")  # output comes when it comes
 user.type("job", "job")  # a line that is not complete stays while others come
 user.type("s sort\r", "running", "dpm> ")
 user.type("wait sort\r", "wait sort", "still running: 1 of 1, ")
-user.interrupt("interrupted: 1 process of job sort still running")
+user.interrupt("interrupted: 1 process of job sort is still running")
 user.until("dpm> ")
 second = Terminal("--attach", "--session", "typed")
 second.until(f"session typed has a controller already: process {user.pid}; end it first")

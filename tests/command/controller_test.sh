@@ -140,8 +140,8 @@ check "dpm top before: it is meant now" grep -qwF -f again.processes shown
 check_not "... not the earlier one" grep -qwF -f before.processes shown
 check "dpm top of a session: what all jobs' processes do" sh -c "timeout 60 '$dpm' top shell 2> err | grep -m 1 -q '^dpm top  shell .* [0-9][0-9]* processes'"
 "$dpm" top shell/missing 2> err
-check_equal "dpm top of a job that there is not" "1 dpm: session shell has no job 'missing' there are: after before none shell" \
-    "$? $(sed 's/; there are:.*//' err) there are: $(sed 's/.*; there are: //' err | tr -d ' ' | tr , '\n' | sort | xargs)"
+check_equal "dpm top of a job that there is not" "1 dpm: session shell has no job 'missing' its jobs: after before none shell" \
+    "$? $(sed 's/; its jobs:.*//' err) its jobs: $(sed 's/.*; its jobs: //' err | tr -d ' ' | tr , '\n' | sort | xargs)"
 "$dpm" top missing 2> err
 check_equal "... nor any session with it" "1 dpm: missing: there is no such trace, folder, session or job" "$? $(cat err)"
 job die
@@ -195,7 +195,7 @@ check_equal "a process starts on a machine" 0 $?
 rm late.up
 job wait far
 check_equal "... which cannot be reached: it is not waited for, and wait fails" "1 1" \
-    "$? $(grep -c '^dpm: sh@late may run: its machine cannot be reached$' err)"
+    "$? $(grep -c '^dpm: sh@late may still be running: its machine cannot be reached$' err)"
 job jobs far
 check_equal "... and jobs says that it is shown as last heard" "running 1" \
     "$(sed -n 's/^[0-9]* *\([a-z]*\) *sh *late .*/\1/p' out) $(grep -c '^note: late cannot be reached: its processes are shown as last heard$' out)"

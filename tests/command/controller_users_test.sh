@@ -88,7 +88,7 @@ job "$bert" jobs
 check_equal "... with other jobs" mine "$(awk 'NR > 1 { print $2 }' out)"
 job "$bert" startjob tsp
 status=$?
-refused "... where the job of the first does not exist" "there is no job 'tsp'; there are: mine"
+refused "... where the job of the first does not exist" "there is no job 'tsp'; the jobs: mine"
 job "$bert" acquire mine localhost "$pid"
 status=$?
 check_equal "a process of the first cannot be acquired: one line" "1 1 0" "$status $(grep -c '^dpm: ' err) $(grep -vc '^note: ' out)"

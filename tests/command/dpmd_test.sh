@@ -148,6 +148,12 @@ check_equal "... and dpm check says how to start it" \
 start_service
 check_equal "with dpmd: dpm check says that it works" "0 kernel dpm run and dpm acquire work here for all flags: dpmd loads the meter" \
     "$(./by $one ./dpm check --json > out; echo "$? $(jq -r '"\(.run_meter) \(.summary)"' out)")"
+mode=$(stat -c %a "$DPM_SOCKET")
+chmod 660 "$DPM_SOCKET"
+check_equal "... and whom to ask, where its socket is a group's" \
+    "limited have root add you to the socket's group (ls -l shows it), then log in again" \
+    "$(./by $one ./dpm check --json | jq -r '.checks[] | select(.name == "dpmd") | "\(.state) \(.advice)"')"
+chmod "$mode" "$DPM_SOCKET"
 check "dpmd gives up what it does not need, for good" wait_for 60 sh -c "
     grep -qx 'NoNewPrivs:.1' /proc/$service/status && grep -qx 'CapBnd:.0*' /proc/$service/status &&
     [ \$(( 0x\$(sed -n 's/^CapPrm:[^0-9a-f]*//p' /proc/$service/status) & ~(1 << 39 | 1 << 38 | 1 << 12 | 1 << 21) )) = 0 ]"

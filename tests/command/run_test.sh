@@ -143,7 +143,8 @@ check "... and the trace is whole" sh -c "'$dpm' stats --json j.trace | jq -e .t
 
 "$dpm" run --kinds unix -o k.trace --store all --max-size 300K -- "$load" 20000 100 > out 2> err
 check_equal "at the largest size the command runs on" "0 sends 20000" "$? $(grep sends out)"
-check "... and the recording says that it stopped" grep -q '^dpm: recording stopped: ' err
+check "... and the recording says that it stopped, and what to do" \
+    grep -q '^dpm: recording stopped: .*: the trace has reached its largest size, 300 KiB, and ends here; allow more (--store all --max-size N), ' err
 check "... and why program counters have no names" \
     grep -q 'call sites have no name: names are written last, and the trace had reached its largest size$' err
 check "... having kept to its size" test "$(cat k.trace/* | wc -c)" -le 307200

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* process_tree_test.c: which processes are masters, whose descendants are taken, and which are DPM's own: decided on tables of
- * processes that are written down here. */
+ * processes that are written down here. And the lines about words that choose no process. */
+#include "recorder/process_choice.h"
 #include "recorder/process_tree.h"
 
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -265,6 +267,38 @@ static void read_from_proc(void **unused)
     process_tree_done(&now);
 }
 
+/* ---- what is chosen ---- */
+
+static void words_that_no_process_has(void **unused)
+{
+    struct process_choice choice = {0};
+    struct problem problem;
+
+    (void)unused;
+    assert_int_equal(process_choice_name(&choice, "no-such-a", &problem), 0);
+    assert_int_equal(process_choice_name(&choice, "no-such-b", &problem), 0);
+    assert_true(process_choice_misses(&choice, &problem));
+    assert_string_equal(problem.text, "no process is named no-such-a or no-such-b");
+    assert_int_equal(process_choice_cgroup(&choice, "/no-such", &problem), 0);
+    assert_int_equal(process_choice_unit(&choice, "no-such-unit", &problem), 0);
+    assert_true(process_choice_misses(&choice, &problem));
+    assert_string_equal(problem.text,
+                        "no process is named no-such-a or no-such-b, none is in the cgroup "
+                        "/no-such, none belongs to the unit no-such-unit.service");
+    process_choice_done(&choice);
+}
+
+static void a_name_is_not_a_pid(void **unused)
+{
+    struct process_choice choice = {0};
+    struct problem problem;
+
+    (void)unused;
+    assert_int_equal(process_choice_pid(&choice, "nginx", &problem), -EINVAL);
+    assert_string_equal(problem.text, "'nginx' is not a process id; for a name: --name nginx");
+    process_choice_done(&choice);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -279,6 +313,8 @@ int main(void)
         cmocka_unit_test(ancestors),
         cmocka_unit_test(a_circle_ends),
         cmocka_unit_test(read_from_proc),
+        cmocka_unit_test(words_that_no_process_has),
+        cmocka_unit_test(a_name_is_not_a_pid),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

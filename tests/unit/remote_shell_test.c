@@ -115,9 +115,11 @@ static void how_it_ended_is_one_line(void **unused)
     static const struct {
         const char *script, *line;
     } cases[] = {
-        {"exit 127", "web1: 'dpm' cannot be run there; --remote-dpm says where dpm is"},
+        {"exit 127",
+         "web1: 'dpm' cannot be run there; install dpm, or give its path with --remote-dpm"},
         {"echo no such thing >&2; exit 127",
-         "web1: 'dpm' cannot be run there; --remote-dpm says where dpm is: no such thing"},
+         "web1: 'dpm' cannot be run there (no such thing); install dpm, or give its path with "
+         "--remote-dpm"},
         {"echo one >&2; echo two >&2; exit 5",
          "web1: the remote shell ended with exit status 5: two"},
         {"kill -9 $$", "web1: the remote shell was killed by signal 9"},

@@ -39,7 +39,7 @@ static void made_once_and_found(void **unused)
     assert_int_equal(remote_session_find("one", again, &problem), 0);
     assert_string_equal(path, again);
     assert_int_equal(remote_session_find("two", again, &problem), -ENOENT);
-    assert_non_null(strstr(problem.text, "there are: one"));
+    assert_non_null(strstr(problem.text, "; your sessions: one"));
 }
 
 static void bad_names_are_not_found(void **unused)

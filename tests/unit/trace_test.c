@@ -749,6 +749,13 @@ static void append_until(struct trace_writer *writer, struct maker *maker, int e
     }
     assert_int_equal(result, error);
     assert_non_null(strstr(problem.text, path));
+    if (error == -EFBIG && max_size != NO_LIMIT) {
+        char says[128];
+        snprintf(says, sizeof(says),
+                 "its largest size, %u KiB, and ends here; allow more (--store all --max-size N)",
+                 (unsigned)(max_size >> 10));
+        assert_non_null(strstr(problem.text, says));
+    }
     assert_int_equal(trace_writer_append(writer, &record.header, &problem), -EPIPE);
 }
 

@@ -144,7 +144,8 @@ int hosts_acquire(const struct hosts_options *options,
     struct hosts hosts = {.options = options, .context = (void *)what};
     sigset_t old_mask;
 
-    if (recording_command_init(&hosts.recorder, recorder, "the processes run on", &old_mask) < 0)
+    if (recording_command_init(&hosts.recorder, recorder, "what was metered runs on", &old_mask) <
+        0)
         return EXIT_FAILURE;
     /* if the reader of our messages goes away, the recording continues */
     signal(SIGPIPE, SIG_IGN);

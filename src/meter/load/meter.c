@@ -506,6 +506,18 @@ void meter_full_text(uint32_t size, char ret_text[METER_FULL_TEXT_SIZE])
                  "; dpm run and dpm acquire can use a larger one, e.g. --ring %uM", larger);
 }
 
+/* The same with the number last: the words fit one and many. */
+static void report_number(uint64_t count, const char *what,
+                          void (*line)(const char *sentence, void *context), void *context)
+{
+    char text[256];
+
+    if (count == 0)
+        return;
+    snprintf(text, sizeof(text), "%s: %" PRIu64, what, count);
+    line(text, context);
+}
+
 /* Reports the processes that were left when they gained privilege. */
 static void report_gained(const struct meter *meter,
                           void (*line)(const char *sentence, void *context), void *context)
@@ -556,23 +568,23 @@ static void report(const struct meter_interface *interface,
                      : "times there was no memory for what is known of a connection or file, or "
                        "there were too many: how these begin or end may be missing",
                  line, context);
-    report_count(__atomic_load_n(&counts->resettled, __ATOMIC_RELAXED),
-                 "older UNIX sockets have too large first offsets: several threads were sending "
-                 "when the recording began",
-                 line, context);
-    report_count(
-        __atomic_load_n(&counts->mpi_other_communicators, __ATOMIC_RELAXED),
-        "calls of MPI are not recorded: how their communicator was made, or the rank in it, "
-        "is not known",
+    report_number(
+        __atomic_load_n(&counts->resettled, __ATOMIC_RELAXED),
+        "older UNIX sockets whose first offsets are too large (several threads were sending "
+        "when the recording began)",
         line, context);
-    report_count(__atomic_load_n(&counts->mpi_unknown_sources, __ATOMIC_RELAXED),
-                 "messages received from MPI_ANY_SOURCE are not recorded: without a status their "
-                 "sender is not known",
-                 line, context);
-    report_count(__atomic_load_n(&counts->lost_datagrams, __ATOMIC_RELAXED),
-                 "received UDP datagrams have no known sender: several threads received from a "
-                 "socket at once, or memory was short",
-                 line, context);
+    report_number(__atomic_load_n(&counts->mpi_other_communicators, __ATOMIC_RELAXED),
+                  "MPI calls that are not recorded (how their communicator was made, or the rank "
+                  "in it, is not known)",
+                  line, context);
+    report_number(__atomic_load_n(&counts->mpi_unknown_sources, __ATOMIC_RELAXED),
+                  "messages from MPI_ANY_SOURCE that are not recorded (without a status their "
+                  "sender is not known)",
+                  line, context);
+    report_number(__atomic_load_n(&counts->lost_datagrams, __ATOMIC_RELAXED),
+                  "received UDP datagrams without a known sender (several threads received from a "
+                  "socket at once, or memory was short)",
+                  line, context);
 }
 
 /* ---- its records ---- */
