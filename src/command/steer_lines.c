@@ -171,7 +171,8 @@ void steer_print_loop(const struct steer_policy *policy, const struct steer_tall
         fprintf(file, "The meter rested for %s.\n", rested);
     value_text(policy, tally->goal, goal);
     fprintf(file,
-            "Its goal: %s of %s, %s in the latest snapshot. The loop itself took %s%% of a CPU.\n",
+            "Its goal: %s of %s, %s when it was measured last. The loop itself took %s%% of a "
+            "CPU.\n",
             steer_measure_name(policy->measure), policy->groups[policy->goal].name, goal, cost);
 }
 

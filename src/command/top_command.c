@@ -153,17 +153,27 @@ static size_t width_of_text(void)
     return width == 0 ? 80 : width < TOP_WIDTH_MOST ? width : TOP_WIDTH_MOST;
 }
 
-/* Of requests it is not known how many of the other connections have some. */
+/* `rows`: of the table, but not printed. Of requests it is not known how many of the other connections have some. */
 static void print_rest(const struct top_look *look, const struct live_snapshot *snapshot,
-                       size_t rows)
+                       const struct live_row *const *rows, size_t count)
 {
-    uint32_t others = snapshot->tables[top_table_of(look->view)].others.rows;
-    char more[UNIT_SIZE];
+    const struct live_rows *of = &snapshot->tables[top_table_of(look->view)];
+    bool has_others = of->others.rows > 0, counts = look->view != TOP_REQUESTS;
+    size_t all = count + (counts ? of->others.rows : 0), ended = of->others_ended;
+    char more[UNIT_SIZE], gone[UNIT_SIZE];
 
-    show_count(rows + (look->view == TOP_REQUESTS ? 0 : others), more);
-    if (rows > 0 || (look->view != TOP_REQUESTS && others > 0))
-        printf("and %s%s more\n", look->view == TOP_REQUESTS && others > 0 ? "at least " : "",
-               more);
+    if (all == 0)
+        return;
+    for (size_t i = 0; i < count; i++)
+        ended += rows[i]->ended;
+    show_count(all, more);
+    show_count(ended, gone);
+    printf("and %s%s more", !counts && has_others ? "at least " : "", more);
+    if (look->view == TOP_PROCESSES && ended == all)
+        printf(", which %s ended", all == 1 ? "has" : "have");
+    else if (look->view == TOP_PROCESSES && ended > 0)
+        printf(", of which %s %s ended", gone, ended == 1 ? "has" : "have");
+    putchar('\n');
 }
 
 static void print_views(const struct live_views *views, size_t width)
@@ -208,7 +218,8 @@ static void print(const struct live_feed *feed, const struct top_look *look, con
         top_row(look, snapshot, before, rows[i], width, line);
         puts(line);
     }
-    print_rest(look, snapshot, count > TEXT_ROWS ? count - TEXT_ROWS : 0);
+    size_t printed = count < TEXT_ROWS ? count : TEXT_ROWS;
+    print_rest(look, snapshot, rows + printed, count - printed);
     putchar('\n');
 }
 

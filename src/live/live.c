@@ -117,6 +117,8 @@ static int compare(const void *one, const void *other)
         return a->value > b->value ? -1 : 1;
     if (a->next != b->next)
         return a->next > b->next ? -1 : 1;
+    if (a->row->ended != b->row->ended) /* what lives is shown also when it does nothing */
+        return a->row->ended ? 1 : -1;
     int order = strcmp(a->row->name, b->row->name);
     if (order == 0)
         order = strcmp(a->row->other, b->row->other);
@@ -155,10 +157,12 @@ static int choose_rows(const struct live_all *all, const struct live_choice *cho
     rows->count = count < LIVE_ROWS_MOST ? count : LIVE_ROWS_MOST;
     rows->at = malloc(rows->count * sizeof(*rows->at) + 1);
     for (size_t i = 0; rows->at != NULL && i < count; i++) {
-        if (i < rows->count)
+        if (i < rows->count) {
             rows->at[i] = *order[i].row;
-        else
-            live_row_add(&rows->others, order[i].row);
+            continue;
+        }
+        live_row_add(&rows->others, order[i].row);
+        rows->others_ended += order[i].row->ended;
     }
     free(order);
     return rows->at == NULL ? -ENOMEM : 0;

@@ -97,8 +97,7 @@ const struct live_value_kind *live_value_kind(unsigned value);
 
 /* What the threads of a process waited for, mostly, in this interval. Names are as the programs gave them: any bytes. */
 struct live_wait {
-    bool
-        is_silent; /* its only thread made no record for most of the interval: the rest of this is of a smaller part */
+    bool is_silent; /* its only thread has made no record for longer than this: live_is_silent */
     enum elapsed_kind kind; /* ELAPSED_UNKNOWN: of nothing that is known */
     uint64_t time;          /* ns, of all its threads in the interval */
     uint64_t since; /* ns that a wait of this kind, which goes on, has lasted; 0: none does */
@@ -147,11 +146,18 @@ static inline bool live_row_knows(const struct live_row *row, unsigned value)
 /* As it is shown and sorted by: of the CPU time of an interval, what was used in it. */
 uint64_t live_row_value(const struct live_row *row, unsigned value, bool so_far);
 
+/* Whether its threads made no record for most of the interval of this length: then that is all that is known of it. */
+static inline bool live_is_silent(const struct live_row *row, uint64_t length)
+{
+    return row->wait.is_silent && row->interval[LIVE_SILENT] >= length / 2;
+}
+
 struct live_rows {
     struct live_row *at;
     size_t count;           /* without `others` */
     size_t all;             /* rows that there are, or that the filter accepts */
     struct live_row others; /* rows 0: there are none */
+    uint32_t others_ended;  /* rows of `others` that have ended */
     struct live_row total;
 };
 

@@ -246,9 +246,9 @@ static void say_too_few(struct steer *steer)
         snprintf(few.reason, sizeof(few.reason), "group %.100s has no process that is metered",
                  missing);
     else if (events < WINDOW_EVENTS)
-        snprintf(few.reason, sizeof(few.reason), "%.0f %s in %.0f s: a decision needs %d", events,
-                 steer->policy->measure == STEER_RECEIVED ? "messages" : "requests",
-                 steer->waited / 1e9, WINDOW_EVENTS);
+        snprintf(few.reason, sizeof(few.reason), "%ld %s%s in %.0f s: a decision needs %d",
+                 lround(events), steer->policy->measure == STEER_RECEIVED ? "message" : "request",
+                 lround(events) == 1 ? "" : "s", steer->waited / 1e9, WINDOW_EVENTS);
     else
         snprintf(few.reason, sizeof(few.reason), "of %.0f s, only %.1f s could be measured",
                  steer->waited / 1e9, window->sum.length / 1e9);

@@ -5,10 +5,12 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 
 const scripts = process.argv[2];
-const files = ["page/drawing.js", "live/live_moments.js", "live/live_spots.js", "live/live_curves.js", "live/live_strips.js", "live/live_page.js"];
+const files = ["page/drawing.js", "live/live_moments.js", "live/live_spots.js", "live/live_curves.js", "live/live_strips.js", "live/live_matrix.js", "live/live_details.js", "live/live_page.js"];
 const text = files.map((file) => fs.readFileSync(`${scripts}/${file}`, "utf8")).join("\n").replace(/^new App\(\);$/m, "");
-const page = new Function("document", `${text}; return {Moments, Places, Spots, Curves, Strips, App, shortName, countedText, metrics, metricText, metricOf, arcFields, nodeFields, correctText, withinText, spotsMost, machineWords};`)(
-    {getElementById: () => ({namespaceURI: ""})});
+const pageDocument = {places: {}, getElementById(id) { return this.places[id] ??= {namespaceURI: ""}; }, querySelectorAll: () => [],
+    createElement: (name) => new Node(name), createElementNS: (_, name) => new Node(name)};
+const page = new Function("document", `${text}; return {Moments, Places, Spots, Curves, Strips, Matrix, Details, App, shortName, countedText, metrics, metricText, metricOf, arcFields, nodeFields, correctText, withinText, spotsMost, machineWords};`)(
+    pageDocument);
 const {App, Curves, Moments, Places, Spots, arcFields, nodeFields} = page;
 
 /* An element, as far as drawings need one. */
@@ -36,8 +38,8 @@ class Node {
     }
 }
 
-const reportText = ["drawing", "chart", "history", "map"].map((file) => fs.readFileSync(`${scripts}/page/${file}.js`, "utf8")).join("\n");
-const report = new Function("document", `${reportText}; return {Chart, HistoryView, nodeText};`)(
+const reportText = ["drawing", "chart", "history", "map", "waterfall", "tables"].map((file) => fs.readFileSync(`${scripts}/page/${file}.js`, "utf8")).join("\n");
+const report = new Function("document", `${reportText}; return {Chart, HistoryView, nodeText, arcWords, accountRow, binText, hopRows, drawWaterfalls, cellNumber};`)(
     {getElementById: () => ({namespaceURI: ""}), createElement: (name) => new Node(name), createElementNS: (_, name) => new Node(name)});
 
 /* ---- snapshots, as dpm live sends them ---- */
@@ -367,6 +369,74 @@ const cases = {
         const machines = [{name: "web1"}, {name: "web2"}];
         assert.equal(report.nodeText({machines}, {name: "12 others", machine: 0, outside: true, processes: 0}), "12 others");
         assert.equal(report.nodeText({machines}, {name: "nginx", machine: 1, outside: false, processes: 2}), "nginx ×2@web2");
+    },
+
+    "points in time have the digits in which neighbours differ"() {
+        const events = [45.21e9, 45.21342e9, 45.21343e9, 45.22e9].map((time) => [time, 0, "SEND", false]);
+        const view = Object.assign(Object.create(report.HistoryView.prototype), {extent: [45.21e9, 45.22e9], page: {history: {events, edges: [], lines: ["a[1]"], left_out: 5}},
+            place: {replaceChildren(...children) { this.children = children; }}});
+        view.show(null, 0);
+        const [note, drawn] = view.place.children;
+        assert.equal(note.text, "The page has the events from 45,210.00 ms to 45,220.00 ms; 5 others are left out. 4 events from 45,210.00 ms to 45,220.00 ms. ");
+        assert.deepEqual(drawn.all("event").map((one) => one.text).slice(1, 3), ["SEND at 45,213.42 ms", "SEND at 45,213.43 ms"]);
+        assert.deepEqual([0, 8962.5e9, 8981.25e9].map((time) => report.binText({time: {ns: 9000e9, bins: 480}}, time)), ["0 s", "8,963 s", "8,981 s"]);
+        const place = {replaceChildren(...children) { this.children = children; }};
+        const decisions = [9010e9, 9020.25e9].map((time_ns) => ({time_ns, text: "kept", reason: ""}));
+        App.prototype.sayDecisions.call({moments: {list: [{decisions}]}, place: () => place});
+        assert.deepEqual(place.children.map((one) => one.text), ["9,010.0 s kept", "9,020.3 s kept"]);
+    },
+
+    "shares of a request are of all its hops, also of those that are not shown"() {
+        const request = {begin: 45.21342e9, ns: 200e6, who_ns: {"postgres[9]": 120e6, "app[8]": 20e6, unknown: 1e6}, left_out: 1, cut: true,
+            hops: [{kind: "disk", ns: 6e5, who: "postgres[9]", at: 0, lane: "lane-2"}]};
+        const rows = report.hopRows({kinds: []}, request, "slowest");
+        assert.deepEqual(rows.map((row) => [row.text, row.all("bar").length]), [["postgres[9]60%", 1], ["app[8]10%", 0]]);
+        const root = new Node("div");
+        report.drawWaterfalls({kinds: [], requests: {count: 1, slowest: request}}, root, null);
+        assert.match(root.text, /^The request: 200 ms.*It began at 45,213 ms\. Only its last 2,000 hops are known\. Its 1 hop as a table.*\(1 shorter one is left out\)/);
+    },
+
+    "figures that are small are not 0, times of two units are sorted by both"() {
+        assert.equal(report.arcWords({requests: 2, per_second: 0.003, p50_ns: 1e6, p99_ns: 2e6})[0], "<0.01/s");
+        const [label] = report.accountRow({time: {account_of: "requests"}, requests: {count: 600}}, {}, 0.32).children;
+        assert.equal(label.attributes.title, "What requests spent their time on; on average up to 0.32 at once");
+        assert.deepEqual(["2 min 05 s", "2 min 55 s", "1 h 05 min", "5 sends"].map(report.cellNumber), [125e9, 175e9, 3900e9, NaN]);
+    },
+
+    "what a process waited for is said with its length, and not of less than 1 ms"() {
+        const kinds = [{key: "no_cpu", wait: "runnable, no CPU"}, {key: "in_flight", wait: "message"}];
+        const says = (kind, time_ns, more = {}) => page.Details.prototype.waits.call({app: {about: {kinds}}}, {is_silent: false, living: 1, waits_for: {kind, time_ns, since_ns: null, what: null, ...more}})?.text;
+        assert.equal(says("no_cpu", 30e3), undefined);
+        assert.equal(says("no_cpu", 300e6), "What it waited for most: runnable, no CPU, 300 ms.");
+        assert.equal(says("in_flight", 100e6, {what: "server[200]", since_ns: 2e9}), "What it waited for most: message (server[200]), 100 ms; one wait has lasted 2.00 s so far.");
+    },
+
+    "a peer that is not monitored has not ended"() {
+        const app = {chosen: {from: 7, group: 1}, moments: {outside: new Set([7])}};
+        assert.deepEqual(page.Details.prototype.tables.call({app}, {length_ns: 1e9, programs: [], processes: []}).map((one) => one.text), ["It is not monitored: only its arcs have values."]);
+    },
+
+    "why the matrix is empty"() {
+        const says = (find, ...counts) => {
+            page.Matrix.prototype.say.call({app: {find, group: 0, moment: {rest: {pairs: 0}}}}, ...counts);
+            return pageDocument.places["matrix-note"].textContent;
+        };
+        assert.equal(says("", 0, 0, 0), "No messages yet.");
+        assert.equal(says("zookeeper", 0, 0, 5), "No sender or receiver that is not hidden has this text.");
+        assert.equal(says("", 0, 0, 5), "All rows are hidden.");
+        assert.match(says("", 5, 5, 5), /^Rows send/);
+    },
+
+    "a connection that is there again is not said to be lost, although nothing more comes"() {
+        const app = {connection: "The connection is lost; trying again.", why: {begin() {}}, place: () => ({}), draw() { this.drawn = this.connection; }};
+        App.prototype.begin.call(app, {kinds: [], subject: "a"});
+        assert.equal(app.drawn, "");
+    },
+
+    "one curve is not many"() {
+        const app = {moments: {list: [{time: 0}, {time: 1e9}]}, strips: {marks: () => []}};
+        const drawn = Curves.prototype.picture.call({app}, [{}], [], -1);
+        assert.deepEqual(drawn.all("curves").map((one) => one.attributes["aria-label"]), ["1 curve, the last 1.00 s"]);
     },
 };
 

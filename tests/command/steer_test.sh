@@ -177,7 +177,7 @@ check_equal "... once" "nothing was to be restored" "$(cat out)"
 steer=$!
 check "--dry-run says what it would try" wait_for 120 grep -q ' would: workers of app: 1 -> 4, predicted +' out
 check "--every draws the loop again and again" wait_for 60 sh -c '[ "$(grep -c "^computation --> meters      1 machine, [1-9]" out)" -ge 2 ]'
-check "... with the goal" grep -q "^Its goal: requests/s of load, [1-9][0-9.]* in the latest snapshot. The loop itself took" out
+check "... with the goal" grep -q "^Its goal: requests/s of load, [1-9][0-9.]* when it was measured last. The loop itself took" out
 kill $steer
 wait $steer
 check_equal "... ends in order" 0 $?

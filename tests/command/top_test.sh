@@ -23,7 +23,7 @@ COLUMNS=120 "$dpm" top --interval 10ms alpha > wide
 check "... COLUMNS sets the width" grep -q 'RECV/S' wide
 check_equal "-n ends it earlier" 2 "$("$dpm" top --interval 10ms -n 2 alpha | grep -c '^dpm top  ')"
 check "--view chooses the rows" sh -c '"$1" top --view pairs --interval 1s alpha | grep -q "^FROM > TO"' - "$dpm"
-check "of 5,000 processes 20 are printed" sh -c '"$1" top --interval 1h many | grep -qE "^and 4,980 more$"' - "$dpm"
+check "of 5,000 processes 20 are printed" sh -c '"$1" top --interval 1h many | grep -qE "^and 4,980 more, which have ended$"' - "$dpm"
 check "... of connections 20, and all others are counted" sh -c '
     test "$("$1" top --interval 1h --view connections many | sed -n "s/,//; s/^and \([0-9]*\) more$/\1/p")" -gt 200' - "$dpm"
 # widest COLUMNS: the longest line
@@ -54,7 +54,7 @@ check "... processes, by the end of the trace" shows '(ended)'
 check "... it fits" fits 80 24
 check "... the lowest line has the keys" shows '^q quit  h help'
 types End
-check "the end of the list is the sum of the processes that are left out" shows '^others (4800)'
+check "the end of the list is the sum of the processes that are left out" shows '^others (4800 ended)'
 types Home
 types Tab
 check "Tab: the next view" shows '^FROM > TO '

@@ -90,6 +90,47 @@ jq: .[0].interval.programs[] | select(.name == "worker") | (.is_silent | not) an
 jq: .[0].interval.programs[] | select(.name == "reader") | (.is_silent | not) and .waits_for.kind == "disk" and .waits_for.what == "/all"
 jq: .[0].interval.programs[] | select(.name == "quiet") | .is_silent
 
+== a thread that has made a record shortly before the end of an interval is not silent, although it waited for less
+| work  == 240 ms == nap 2 ms == 240 ms == nap 2 ms ... (8 times)
+process work launched
+8 times
+    work computes 240ms
+    work sleeps 2ms in nanosleep
+end
+work ends
+$ dpm stats --interval 1s --json trace | jq -s .
+jq: .[0].interval.processes[0] | (.is_silent | not) and near(.cpu_ns; 960e6) and .waits_for.kind == "timer" and near(.waits_ns.timer; 8e6) and
+    .silent_ns > 20e6
+$ dpm top --interval 1s trace
+says: work[100]
+says: 0% 0 - 0 timer
+never: silent
+
+== what lives has a row also when it does nothing: before what has ended
+| zoo      starts jobs ... nanosleep 5 s ................
+| tick     nanosleep, nanosleep ...
+| p1-15    15 jobs of each, which compute 1 ms, and end
+process zoo launched
+process tick created by zoo
+for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15
+    for k in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15
+        process p$i.$k created by zoo
+        p$i.$k computes 1ms
+        p$i.$k ends
+    end
+end
+10 times
+    tick sleeps 500ms in nanosleep
+end
+tick ends
+zoo sleeps 5s in nanosleep
+zoo ends
+$ dpm stats --interval 1s --json trace | jq -s .
+jq: .[2].interval | .other_processes.rows == 27 and any(.processes[]; .name | startswith("zoo"))
+$ dpm top --interval 1s trace
+says: zoo[100]
+says: and 27 more, which have ended
+
 == CPU time counts in the interval in which it was used: what sleeps uses none
 | work  ====== 900 ms ======... nanosleep 1 s ...== ends
 process work launched

@@ -259,16 +259,24 @@ $ dpm stats --by program --json trace
 jq: .decisions | length == 4
 $ dpm dump --type decision trace
 says: try 1: shares of one two: 50% 50% -> 83% 17%, predicted +304%; requests/s of load 92.0 (noise 6%); two takes long
-says: undone 2: weight of app: 1 times -> 4 times, predicted perhaps +40%; latency p50 of load 4.00 ms -> 5.00 ms, gain -20% (noise 2%)
-says: nothing to do; requests/s of load unknown; no predicted gain is above
+says: undone 2: weight of app: 4 times -> 1 times, predicted perhaps +40%; latency p50 of load 4.00 ms -> 5.00 ms, gain -20% (noise 2%)
+says: nothing to judge by; requests/s of load unknown; no predicted gain is above
 $ dpm dump --json --type decision trace | jq -s .
 jq: (.[0] | .before == 92000 and .after == null and .predicted == 3040) and
     (.[3] | .before == null and .after == null and .predicted == null and .noise == null and .before_length == 0)
 $ dpm top --interval 6s trace
 says: dpm steer: try 1: shares of one two: 50% 50% -> 83% 17%, predicted +304%
-says: dpm steer: nothing to do
+says: dpm steer: nothing to judge by
 $ dpm stats --interval 6s --json trace
 jq: .interval.decisions | all(.text | length > 10)
+
+== dpm steer had nothing to do: its goal was known
+process app launched
+app computes 6s
+app ends
+at 5s DECISION number=0 before=92000 after=18446744073709551615 beforeLength=5s outcome=6 predicted=4294967295 noise=60 goal="requests/s of load" reason="no predicted gain is above"
+$ dpm dump --type decision trace
+says: nothing to do; requests/s of load 92.0 (noise 6%); no predicted gain is above
 
 == a cgroup of which the kernel killed a process, far from its own limit: the machine had no memory left
 process web launched cgroup 7

@@ -63,6 +63,34 @@ jq: [.lanes[] | .account_ns.computing] | add == 80e6
 jq: [.map.nodes[] | .name] | sort == ["10.0.0.1", "back", "front"]
 jq: [.states.states[].name] | any(test("front"))
 
+== of a request with very many hops, the longest are drawn; the shares of its threads are of all of them
+| client  ask ---.                                                .--- answered
+| app             '= 100 us = ask back . = 100 us = ask back . (200 times)
+| back                          = 600 us =          = 600 us =
+process app pid 200
+process back pid 300
+outside client
+tcp c: client > app older
+tcp d: app > back older
+3 times
+    client sends 1 on c
+    app receives on c
+    200 times
+        app computes 100us
+        app sends 1 on d
+        back receives on d
+        back computes 600us
+        back sends 1 on d
+        app receives on d
+    end
+    app sends 1 on c
+end
+$ dpm why --json trace > why.json; dpm report --html page.html trace; page_account.py page.html --why why.json
+is: ok
+$ sed -n 's/^<script type="application\/json" id="data">\(.*\)<\/script>$/\1/p' page.html
+jq: .requests.slowest | (.hops | length) == 250 and .left_out > 100 and (.cut | not) and ([.who_ns[]] | add) == .ns
+jq: .requests.slowest.who_ns | with_entries(.key |= split("[")[0]) | .back >= 120e6 and .app >= 20e6 and .app < 60e6
+
 == the picture of README: a shop, the disk of whose database is slow for a while
 | client  ask ---.                                           .--- answered
 | nginx           '- computes -.                 .- computes -'
@@ -282,6 +310,8 @@ $ dpm report --html page.html trace 2> err; page_account.py page.html
 is: ok
 $ sed -n 's/^<script type="application\/json" id="data">\(.*\)<\/script>$/\1/p' page.html
 jq: (.map.nodes | length) == 41 and (.map.nodes[40] | .name == "5 others" and .outside and .processes == 0 and .lane == null)
+# it has one arc, with the traffic of all five
+jq: .map.arcs | length == 40 and ([.[].messages] | add) == 44 and (map(select(.to == 40)) | length == 1 and .[0].connections == 5 and .[0].messages == 5)
 
 == the chart begins with the first event, commands count from the first record
 | work     idle 2 s -- sends, computes, sends

@@ -631,6 +631,10 @@ static void test_few_events(void **state)
     assert_string_equal(scene.decided, "nothing");
     tell(&scene, "1 load.asked=3 app.requests=3 app.busy=2 app.waiting=10");
     end(&scene, "nothing; try workers of app: 2 -> 8");
+    begin(&scene, POOL, false);
+    tell(&scene, "22 load.asked=0.05 app.requests=0.05 app.busy=0.1");
+    assert_string_equal(scene.last.reason, "1 request in 21 s: a decision needs 100");
+    end(&scene, "nothing");
     begin(&scene, POOL, false); /* nothing is left to judge by: undone after four windows */
     tell(&scene, "5 " FULL);
     tell(&scene, "22 app.busy=2");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* top_table_test.c: lines of dpm top, of snapshots that are made here. */
 #include "command/live/top_table.h"
+#include "show/live/live_face.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -133,6 +134,45 @@ static void test_silent_threads(void **state)
     check_row(&scene, "   25%+     0%      0      -      0 timer, silent threads");
     scene.row[1].wait.is_silent = true;
     check_row(&scene, "   25%+     0%      0      -      0 (silent)");
+    /* longer than it waited, but not for most of the interval */
+    scene.row[1].interval[LIVE_SILENT] = SECOND / 2 - 1;
+    check_row(&scene, "    25%     0%      0      -      0 timer");
+}
+
+/* A message is one of its sender; a peer is the peer itself. */
+static void test_what_waits_are_for(void **state)
+{
+    struct live_wait wait = {
+        .kind = ELAPSED_IN_FLIGHT, .time = SECOND, .call = NO_SYSTEM_CALL, .what = "app[12]"};
+    char text[LIVE_WAIT_SIZE];
+
+    (void)state;
+    show_live_wait(&wait, text);
+    assert_string_equal(text, "message of app[12]");
+    wait = (struct live_wait){.kind = ELAPSED_OUTSIDE, .time = SECOND, .what = "10.0.0.7:5432"};
+    show_live_wait(&wait, text);
+    assert_string_equal(text, "unmonitored peer: 10.0.0.7:5432");
+    wait.kind = ELAPSED_CONNECT;
+    show_live_wait(&wait, text);
+    assert_string_equal(text, "connecting: 10.0.0.7:5432");
+}
+
+/* Of a recording of hours, most of the others may have ended. */
+static void test_others_that_have_ended(void **state)
+{
+    struct scene scene;
+    char line[TOP_LINE_SIZE];
+
+    (void)state;
+    begin(&scene);
+    struct live_rows *rows = &scene.snapshot[1].tables[LIVE_PROCESSES];
+    rows->others.rows = 30;
+    rows->others_ended = 30;
+    assert_true(top_others(&scene.look, &scene.snapshot[1], WIDTH, line));
+    check_line(line, "others (30 ended)", "      -");
+    rows->others_ended = 9;
+    assert_true(top_others(&scene.look, &scene.snapshot[1], WIDTH, line));
+    check_line(line, "others (21, 9 ended)", "      -");
 }
 
 /* While CPUs do no more than rows say, they sleep. */
@@ -169,6 +209,8 @@ int main(void)
         cmocka_unit_test(test_shares_while_nothing_comes),
         cmocka_unit_test(test_unknown_values),
         cmocka_unit_test(test_silent_threads),
+        cmocka_unit_test(test_what_waits_are_for),
+        cmocka_unit_test(test_others_that_have_ended),
         cmocka_unit_test(test_an_idle_machine),
     };
 

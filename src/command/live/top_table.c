@@ -386,10 +386,13 @@ static void qualify(const struct top_look *look, unsigned value,
 static void wait_text(const struct live_snapshot *snapshot, const struct live_row *row,
                       char text[LIVE_WAIT_SIZE])
 {
-    show_live_wait(&row->wait, text);
+    struct live_wait wait = row->wait;
+
+    wait.is_silent = live_is_silent(row, snapshot->length);
+    show_live_wait(&wait, text);
     if (row->ended) {
         strcpy(text, "(ended)");
-    } else if (!row->wait.is_silent && has_silent_threads(snapshot, row)) {
+    } else if (!wait.is_silent && has_silent_threads(snapshot, row)) {
         size_t size = strcmp(text, "-") == 0 ? 0 : strlen(text);
         snprintf(text + size, LIVE_WAIT_SIZE - size, "%ssilent threads", size == 0 ? "" : ", ");
     }
@@ -430,12 +433,19 @@ void top_row(const struct top_look *look, const struct live_snapshot *snapshot,
 bool top_others(const struct top_look *look, const struct live_snapshot *snapshot, size_t width,
                 char line[TOP_LINE_SIZE])
 {
-    const struct live_row *others = &snapshot->tables[views[look->view].table].others;
+    const struct live_rows *rows = &snapshot->tables[views[look->view].table];
+    const struct live_row *others = &rows->others;
+    uint32_t ended = look->view == TOP_PROCESSES ? rows->others_ended : 0;
     char named[LIVE_NAME_SIZE];
 
     if (others->rows == 0 || look->view == TOP_REQUESTS)
         return false;
-    snprintf(named, sizeof(named), "others (%u)", others->rows);
+    if (ended == 0)
+        snprintf(named, sizeof(named), "others (%u)", others->rows);
+    else if (ended == others->rows)
+        snprintf(named, sizeof(named), "others (%u ended)", ended);
+    else
+        snprintf(named, sizeof(named), "others (%u, %u ended)", others->rows - ended, ended);
     make_row(look, snapshot, NULL, others, named, width, line);
     return true;
 }

@@ -132,7 +132,7 @@ class Curves {
         const end = list.at(-1).time, begin = Math.max(list[0].time, end - curveSpan * 1e9);
         const x = (time) => end === begin ? curveWidth : (time - begin) / (end - begin) * curveWidth;
         const picture = shape("svg", {viewBox: `0 0 ${curveWidth} ${curveHeight}`, preserveAspectRatio: "none", class: "curves", role: "img",
-            "aria-label": `${curves.length} curves, the last ${duration(end - begin)}`});
+            "aria-label": `${countedText(curves.length, "curve")}, the last ${duration(end - begin)}`});
         const figures = element("div", {class: "curve-figures", "aria-hidden": "true"});
         units.forEach((unit, row) => {
             const own = curves.map((curve, i) => ({...curve, index: i})).filter((curve) => `${curve.metric.unit} ${curve.isChange}` === unit);

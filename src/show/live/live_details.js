@@ -5,6 +5,8 @@
  *      CPU time used                      312 ms   4.03 s
  *      wait: message                      671 ms   9.92 s
  */
+const leastWait = 1e6; /* ns, as in dpm top */
+
 class Details {
     constructor(app, root) {
         this.app = app;
@@ -38,6 +40,8 @@ class Details {
 
     tables(interval) {
         const {from, to, group} = this.app.chosen;
+        if (to === undefined && this.app.moments.outside.has(from))
+            return [element("p", {class: "note"}, "It is not monitored: only its arcs have values.")];
         const found = [];
         this.length = interval.length_ns;
         if (to === undefined) {
@@ -90,8 +94,11 @@ class Details {
         if (row.is_silent)
             return element("p", {class: "note"}, row.living > 1 ? "Its threads made no record for most of the interval: they compute, or are in waits that go on."
                 : "Its thread made no record for most of the interval: it computes, or is in a wait that goes on.");
-        const kind = wait && this.app.about.kinds.find((one) => one.key === wait.kind);
-        return wait ? element("p", {class: "note"}, `Waits for ${kind?.wait ?? wait.kind}${wait.what ? `: ${wait.what}` : ""}${wait.since_ns ? `, for ${duration(wait.since_ns)} so far` : ""}.`) : null;
+        if (!wait || wait.time_ns < leastWait)
+            return null;
+        const kind = this.app.about.kinds.find((one) => one.key === wait.kind);
+        const still = wait.since_ns ? `; one wait has lasted ${duration(wait.since_ns)} so far` : "";
+        return element("p", {class: "note"}, `What ${row.living > 1 ? "they" : "it"} waited for most: ${kind?.wait ?? wait.kind}${wait.what ? ` (${wait.what})` : ""}, ${duration(wait.time_ns)}${still}.`);
     }
 
     text(unit, value) {

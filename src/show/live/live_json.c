@@ -160,7 +160,8 @@ static json_t *row_json(const struct live_row *row, enum live_table table,
             result |= json_object_set_new(object, "pid", json_count(row->pid));
         if (!ends)
             result |= json_object_set_new(object, "waits_for", wait_json(&row->wait)) |
-                      json_object_set_new(object, "is_silent", json_boolean(row->wait.is_silent));
+                      json_object_set_new(object, "is_silent",
+                                          json_boolean(live_is_silent(row, snapshot->length)));
     } else {
         result |= json_object_set_new(object, "rows", json_count(row->rows));
     }

@@ -68,7 +68,7 @@ class Matrix {
     update() {
         const {app} = this;
         const arcs = app.moments.arcs(app.moment, app.group);
-        const wanted = this.wanted(this.remember(arcs), arcs);
+        const list = this.remember(arcs), wanted = this.wanted(list, arcs);
         const names = wanted.slice(0, matrixMost);
         const shapeNow = names.join(" ");
         if (shapeNow !== this.shape)
@@ -83,12 +83,13 @@ class Matrix {
         }
         for (const [key, cell] of this.cells)
             this.fill(cell, arcs.has(key) ? values.get(key) : null, most);
-        this.say(names.length, wanted.length);
+        this.say(names.length, wanted.length, list.length);
     }
 
-    say(shown, all) {
+    say(shown, all, seen) {
         const {pairs} = this.app.moment.rest;
-        const notes = [shown === 0 ? "No messages yet." : "Rows send, columns receive; a stronger colour is more."];
+        const nothing = seen === 0 ? "No messages yet." : this.app.find === "" ? "All rows are hidden." : "No sender or receiver that is not hidden has this text.";
+        const notes = [shown === 0 ? nothing : "Rows send, columns receive; a stronger colour is more."];
         if (all > shown)
             notes.push(`${countText(all - shown)} of ${countText(all)} ${all - shown === 1 ? "is" : "are"} not shown: group them, or find one.`);
         if (pairs > 0)

@@ -18,6 +18,11 @@ function machineWords(machine, isLast) {
     return machine.silent_ns > 20e9 ? `, silent for ${duration(machine.silent_ns)}` : "";
 }
 
+/* When a moment was, since the beginning: of many minutes, too, neighbours differ. */
+function momentText(ns) {
+    return timeText(ns, 1e8);
+}
+
 class App {
     constructor() {
         const place = (id) => document.getElementById(id);
@@ -230,10 +235,12 @@ class App {
 
     begin(about) {
         this.about = about;
+        this.connection = ""; /* a recording that has ended sends no more */
         colourKinds(about.kinds);
         this.why.begin();
         this.place("subject").textContent = about.subject;
         document.title = `${about.subject} – dpm live`;
+        this.draw();
     }
 
     /* ---- drawing: once, whatever comes at the same time; a page that is not seen draws nothing ---- */
@@ -274,7 +281,7 @@ class App {
         const place = this.place("decisions");
         place.hidden = all.length === 0;
         place.replaceChildren(...all.map(({moment, decision}) => {
-            const mark = element("button", {type: "button", title: decision.reason}, duration(decision.time_ns));
+            const mark = element("button", {type: "button", title: decision.reason}, momentText(decision.time_ns));
             mark.addEventListener("click", () => this.hold(this.moments.list.indexOf(moment)));
             return element("li", {}, mark, ` ${decision.text}`);
         }));
@@ -299,7 +306,7 @@ class App {
         place("hold").setAttribute("aria-pressed", String(this.held !== null));
         place("hold").textContent = this.held ? "Go on" : "Hold";
         const speed = this.about.speed > 0 ? (this.about.speed === 1 ? "Playback." : `Playback, ${this.about.speed} times as fast.`) : "Live.";
-        this.say(this.connection || (this.isHeldLost ? "The moment that was held is no longer kept: this is the oldest one." : this.held ? `Held, at ${duration(moment.time)} (${new Date(moment.wall / 1e6).toLocaleTimeString("en-GB")}).` : latest.last ? "The recording has ended: these are its last figures." : speed));
+        this.say(this.connection || (this.isHeldLost ? "The moment that was held is no longer kept: this is the oldest one." : this.held ? `Held, at ${momentText(moment.time)} (${new Date(moment.wall / 1e6).toLocaleTimeString("en-GB")}).` : latest.last ? "The recording has ended: these are its last figures." : speed));
         const perSecond = (value) => moment.seconds > 0 ? value / moment.seconds : 0;
         place("figures").textContent = `${duration(moment.time)} since it began; ${shortCount(Math.round(perSecond(whole.events)))} events/s, ${countText(whole.lost)} lost. ${this.costs(whole)}.`;
         place("machines").textContent = whole.machines.map((one, i) => `${one.name}${this.machineLoad(i)}${machineWords(one, latest.last)}`).join("; ") + (this.about.not_recorded ? `. Not recorded: ${this.about.not_recorded.replace(/,/g, ", ")} (--kinds).` : "");

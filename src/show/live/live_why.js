@@ -45,7 +45,7 @@ class Why {
             return;
         const {time} = this.app.moment;
         const from = Math.max(0, time - whySpan);
-        const of = this.app.about.why === "record" ? "" : `, from ${duration(from)} to ${duration(time)}`;
+        const of = this.app.about.why === "record" ? "" : `, from ${momentText(from)} to ${momentText(time)}`;
         this.asked = {title: `${button.dataset.name}${of}`, text: "", isOpen: true};
         this.app.draw();
         const about = button.dataset.pid === "" ? "" : `&pid=${button.dataset.pid}`;

@@ -9,10 +9,10 @@
 #include <math.h>
 #include <string.h>
 
+/* "message of app[12]"; else "unmonitored peer: 10.0.0.7:5432": it is that peer. */
 static bool is_of_peer(enum elapsed_kind kind)
 {
-    return kind == ELAPSED_IN_FLIGHT || kind == ELAPSED_OUTSIDE || kind == ELAPSED_NOT_FOUND ||
-           kind == ELAPSED_SPACE || kind == ELAPSED_CONNECT;
+    return kind == ELAPSED_IN_FLIGHT || kind == ELAPSED_SPACE;
 }
 
 #define LEAST_WAIT 1000000u /* ns */

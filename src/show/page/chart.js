@@ -209,13 +209,18 @@ function legend(page) {
 function accountRow(page, bins, most) {
     const name = page.time.account_of === "run" ? "The run" : countedText(page.requests?.count ?? 0, "request");
     const title = page.time.account_of === "run" ? "What the run waited for: all of it at each moment"
-        : `What requests spent their time on; up to ${countText(most)} at once`;
+        : `What requests spent their time on; on average up to ${threeDigits(most)} at once`;
     return element("div", {class: "lane account"}, element("div", {class: "lane-label", title}, element("span", {class: "lane-name"}, name), " ",
         element("span", {class: "lane-share"}, "100%")),
     element("div", {class: "plot", "data-lane": "account"}, stackPicture(bins, most, accountHeight, "whole")));
 }
 
 /* ---- a part of the time ---- */
+
+/* A point in time as sliders can choose it: ns. */
+function binText(page, time) {
+    return timeText(time, page.time.ns / page.time.bins);
+}
 
 /* What lanes did from bin `from` to bin `to`, as a table. */
 function partTable(page, from, to) {
@@ -230,7 +235,7 @@ function partTable(page, from, to) {
             body.append(element("tr", {}, element("th", {scope: "row"}, element("a", {href: `#${lane.id}`}, lane.name)),
                 ...keys.map((key) => element("td", {class: "figures"}, sums[i][key] > 0 ? duration(sums[i][key]) : ""))));
     });
-    return element("table", {}, element("caption", {}, `Time of threads from ${duration(from * width)} to ${duration(to * width)}`),
+    return element("table", {}, element("caption", {}, `Time of threads from ${binText(page, from * width)} to ${binText(page, to * width)}`),
         element("thead", {}, element("tr", {}, element("th", {scope: "col"}, "Lane"),
             ...keys.map((key) => element("th", {scope: "col", class: "figures"}, waitName(page, key))))), body);
 }
@@ -239,7 +244,7 @@ function slider(name, value, most, page) {
     const input = element("input", {type: "range", min: 0, max: most, value, step: 1});
     const shown = element("output", {}, "");
     const say = () => {
-        const text = duration(input.value / most * page.time.ns);
+        const text = binText(page, input.value / most * page.time.ns);
         shown.textContent = text;
         input.setAttribute("aria-valuetext", text);
     };
@@ -416,7 +421,7 @@ class Chart {
     read(id, bin) {
         const {page} = this;
         const lane = page.lanes.flatMap((one) => [one, ...(one.members ?? [])]).find((one) => one.id === id);
-        const when = duration(bin / page.time.bins * page.time.ns);
+        const when = binText(page, bin / page.time.bins * page.time.ns);
         if (id === "account") {
             this.readout.textContent = `${when}  ${this.accountText(this.account, bin) || "nothing"}`;
             return;

@@ -176,3 +176,8 @@ function tickText(at, step) {
         }
     return `${countText(at)} ns`;
 }
+
+/* A point in time among others that are about `step` apart: a length of three digits would be the same for all of them. */
+function timeText(at, step) {
+    return at === 0 ? "0 s" : tickText(at, tickStep(Math.max(1, step)));
+}

@@ -19,6 +19,10 @@ class HistoryView {
         this.show(null, 0);
     }
 
+    at(time) {
+        return timeText(time, (this.extent[1] - this.extent[0]) / 1000);
+    }
+
     /* The events from `from` to `to`, or all there are. */
     show(from, to) {
         const [first, last] = this.extent;
@@ -26,13 +30,13 @@ class HistoryView {
         const end = from === null ? last : Math.min(last, to);
         const notes = [];
         if (this.page.history.left_out > 0)
-            notes.push(`The page has the events from ${duration(first)} to ${duration(last)}; ${countedText(this.page.history.left_out, "other")} ${this.page.history.left_out === 1 ? "is" : "are"} left out.`);
+            notes.push(`The page has the events from ${this.at(first)} to ${this.at(last)}; ${countedText(this.page.history.left_out, "other")} ${this.page.history.left_out === 1 ? "is" : "are"} left out.`);
         if (begin >= end) {
             this.place.replaceChildren(element("p", {class: "note"}, ...notes, " None of them is in the part of the time that is chosen. ", this.command(from, to)));
             return;
         }
         const shown = this.page.history.events.filter((event) => event[0] >= begin && event[0] <= end);
-        notes.push(` ${countedText(shown.length, "event")} from ${duration(begin)} to ${duration(end)}. `);
+        notes.push(` ${countedText(shown.length, "event")} from ${this.at(begin)} to ${this.at(end)}. `);
         this.place.replaceChildren(element("p", {class: "note"}, ...notes, this.command(from, to)), wide("History", this.picture(begin, end)));
     }
 
@@ -68,7 +72,7 @@ class HistoryView {
         for (const [time, line, type, critical] of events)
             if (time >= begin && time <= end)
                 picture.append(shape("circle", {cx: x(time).toFixed(1), cy: y(line), r: 2.6, class: critical ? "event critical" : "event"},
-                    shape("title", {}, `${type} at ${duration(time)}`)));
+                    shape("title", {}, `${type} at ${this.at(time)}`)));
         return picture;
     }
 }

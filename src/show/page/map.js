@@ -20,7 +20,7 @@ function waitingColour(waiting) {
 
 function arcWords(arc) {
     if (arc.requests > 0)
-        return [`${threeDigits(arc.per_second)}/s`, `p50 ${duration(arc.p50_ns)}, p99 ${duration(arc.p99_ns)}`];
+        return [`${arc.per_second < 0.005 ? "<0.01" : threeDigits(arc.per_second)}/s`, `p50 ${duration(arc.p50_ns)}, p99 ${duration(arc.p99_ns)}`];
     return [countedText(arc.messages + arc.back_messages, "message"), bytesText(arc.bytes + arc.back_bytes)];
 }
 
@@ -127,7 +127,7 @@ function drawMap(page, root) {
             const sample = element("span", {class: "swatch", "aria-hidden": "true"});
             sample.style.background = waitingColour(value);
             return [sample, value === 1 ? "1 or more. " : `${value} `];
-        }), arcs.length > arcsDrawn ? `${arcs.length - arcsDrawn} arcs with less traffic are only in the matrix.` : ""),
+        }), arcs.length > arcsDrawn ? `${countedText(arcs.length - arcsDrawn, "arc")} with less traffic ${arcs.length - arcsDrawn === 1 ? "is" : "are"} only in the matrix.` : ""),
     wide("Map", drawGraph("Which groups of processes talk to which", boxes, drawn, {})));
 }
 

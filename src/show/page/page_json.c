@@ -159,21 +159,54 @@ static json_t *account_json(const struct report *report)
 
 #define HOPS_SHOWN 250 /* the longest ones */
 
-/* The length of the shortest hop that is shown. */
-static uint64_t least_hop(const struct elapsed_request *request)
+static int longest_first(const void *one, const void *other)
 {
-    uint64_t least = 0;
-    size_t longer;
+    uint64_t a = *(const uint64_t *)one, b = *(const uint64_t *)other;
 
+    return a > b ? -1 : a < b;
+}
+
+/* The length of the shortest hop that is shown, and how many of just this length are. */
+static int least_hop(const struct elapsed_request *request, uint64_t *ret_least, size_t *ret_equal)
+{
+    uint64_t *times;
+
+    *ret_least = 0;
+    *ret_equal = HOPS_SHOWN;
     if (request->hop_count <= HOPS_SHOWN)
         return 0;
-    for (least = request->time / 100000 + 1;; least *= 2) {
-        longer = 0;
-        for (size_t i = 0; i < request->hop_count; i++)
-            longer += request->hops[i].part.time >= least;
-        if (longer <= HOPS_SHOWN)
-            return least;
+    times = malloc(request->hop_count * sizeof(*times));
+    if (times == NULL)
+        return -ENOMEM;
+    for (size_t i = 0; i < request->hop_count; i++)
+        times[i] = request->hops[i].part.time;
+    qsort(times, request->hop_count, sizeof(*times), longest_first);
+    *ret_least = times[HOPS_SHOWN - 1];
+    for (size_t i = 0; times[i] > *ret_least; i++)
+        --*ret_equal;
+    free(times);
+    return 0;
+}
+
+/* How long each thread had it, in all hops: also in those that are not shown. */
+static json_t *who_json(const struct elapsed_request *request)
+{
+    json_t *object = json_object();
+    char who[ELAPSED_THREAD_SIZE];
+
+    for (size_t i = 0; i < request->row_count && object != NULL; i++) {
+        const struct elapsed_row *row = &request->rows[i];
+        if (row->pid != 0)
+            elapsed_thread_text(row, who);
+        else
+            strcpy(who, "unknown");
+        json_int_t before = json_integer_value(json_object_get(object, who));
+        if (json_object_set_new(object, who, json_count((uint64_t)before + row->time)) < 0) {
+            json_decref(object);
+            return NULL;
+        }
     }
+    return object;
 }
 
 static int add_hop(const struct report *report, const struct elapsed_hop *hop, json_t *list)
@@ -189,24 +222,30 @@ static int add_hop(const struct report *report, const struct elapsed_hop *hop, j
 
 static json_t *request_json(const struct report *report, const struct elapsed_request *request)
 {
-    uint64_t least = least_hop(request), begin = report->lanes == NULL ? 0 : report->lanes->begin;
+    uint64_t least, begin = report->lanes == NULL ? 0 : report->lanes->begin;
     json_t *hops = json_array();
-    size_t shown = 0;
-    int result = hops == NULL ? -ENOMEM : 0;
+    size_t shown = 0, equal;
+    int result = least_hop(request, &least, &equal);
 
-    for (size_t i = 0; i < request->hop_count && result == 0; i++)
-        if (request->hops[i].part.time >= least) {
-            result = add_hop(report, &request->hops[i], hops);
-            shown++;
-        }
+    if (hops == NULL)
+        result = -ENOMEM;
+    for (size_t i = 0; i < request->hop_count && result == 0; i++) {
+        uint64_t time = request->hops[i].part.time;
+        if (time < least || (time == least && equal == 0))
+            continue;
+        if (time == least)
+            equal--;
+        result = add_hop(report, &request->hops[i], hops);
+        shown++;
+    }
     if (result < 0) {
         json_decref(hops);
         return NULL;
     }
-    return json_pack("{s:o, s:o, s:o, s:o, s:b}", "begin",
+    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:b}", "begin",
                      json_count(request->begin > begin ? request->begin - begin : 0), "ns",
-                     json_count(request->time), "hops", hops, "left_out",
-                     json_count(request->hop_count - shown), "cut", request->cut);
+                     json_count(request->time), "who_ns", who_json(request), "hops", hops,
+                     "left_out", json_count(request->hop_count - shown), "cut", request->cut);
 }
 
 static json_t *requests_json(const struct report *report)

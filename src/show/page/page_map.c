@@ -179,6 +179,37 @@ static void add_path(struct map *map, const struct communication_path *path)
     map->nodes[arc->to].messages += messages;
 }
 
+/* ---- arcs of what is not shown ---- */
+
+/* All groups that are not shown are one node: so are their arcs with the same group. */
+static void join_arcs(struct map *map)
+{
+    struct intern pairs = {0};
+    uint32_t *first = calloc(map->arc_keys.count + 1, sizeof(*first));
+
+    map->failed = map->failed || first == NULL;
+    for (uint32_t i = 0; i < map->arc_keys.count && !map->failed; i++) {
+        struct arc *arc = &map->arcs[i];
+        uint32_t before = pairs.count;
+        int64_t at = intern_add(&pairs, (uint64_t)map->nodes[arc->from].shown << 32 |
+                                            map->nodes[arc->to].shown);
+        map->failed = at < 0;
+        if (at == before)
+            first[at] = i;
+        if (at < 0 || at == before)
+            continue;
+        struct arc *sum = &map->arcs[first[at]];
+        sum->connections += arc->connections;
+        add_traffic(&sum->there, &arc->there);
+        add_traffic(&sum->back, &arc->back);
+        merge(map, &sum->requests, &arc->requests);
+        merge(map, &sum->waits, &arc->waits);
+        arc->there = arc->back = (struct traffic){0}; /* arcs_json leaves it out */
+    }
+    intern_done(&pairs);
+    free(first);
+}
+
 /* ---- the result ---- */
 
 struct heavy {
@@ -296,8 +327,10 @@ json_t *page_map_json(const struct report *report)
             add_path(&map, &communication->paths[i]);
     if (!map.failed) {
         nodes = nodes_json(report, &map);
-        arcs = arcs_json(&map);
+        join_arcs(&map);
     }
+    if (!map.failed)
+        arcs = arcs_json(&map);
     for (uint32_t i = 0; i < map.arc_keys.count && map.arcs != NULL; i++) {
         histogram_done(&map.arcs[i].requests);
         histogram_done(&map.arcs[i].waits);

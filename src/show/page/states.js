@@ -34,7 +34,7 @@ class StatesView {
 
     note(interval) {
         const {begin, width, left_out} = this.page.states;
-        const part = interval ? ` From ${duration(Math.max(0, begin + interval[0] * width))} to ${duration(begin + interval[1] * width)}.` : "";
+        const part = interval ? ` From ${timeText(Math.max(0, begin + interval[0] * width), width)} to ${timeText(begin + interval[1] * width, width)}.` : "";
         return element("p", {class: "note"}, "A box is a process that holds a request, after those that had it before; an arc is its next message. Replies are grey.",
             part, left_out > 0 ? ` ${countedText(left_out, "rare arc")} ${left_out === 1 ? "is" : "are"} left out.` : "");
     }

@@ -6,13 +6,13 @@
  */
 const unitSizes = {ns: 1, us: 1e3, "µs": 1e3, ms: 1e6, s: 1e9, min: 60e9, h: 3600e9, B: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3, TiB: 1024 ** 4};
 
-/* A number that orders cells: "1.50 ms", "1,234", "37%"; NaN: it is a text. */
+/* A number that orders cells: "1.50 ms", "2 min 05 s", "1,234", "37%"; NaN: it is a text. */
 function cellNumber(text) {
-    const match = /^<?(-?[\d,]*\.?\d+)\s*(\p{L}*)%?(?:\s+(\d+)\s*min)?/u.exec(text);
+    const match = /^<?(-?[\d,]*\.?\d+)\s*(\p{L}*)%?(?:\s+(\d+)\s*(min|s)\b)?/u.exec(text);
     if (!match || (match[2] && !(match[2] in unitSizes)))
         return NaN;
     const number = parseFloat(match[1].replaceAll(",", "")) * (unitSizes[match[2]] ?? 1);
-    return match[3] ? number + parseFloat(match[3]) * 60e9 : number;
+    return match[3] ? number + parseFloat(match[3]) * unitSizes[match[4]] : number;
 }
 
 function compareCells(a, b) {

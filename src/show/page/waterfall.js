@@ -19,20 +19,24 @@ function hopBar(page, request, hop, id) {
     return bar;
 }
 
+/* Threads with hops that are shown, and those whose short ones are 1% of the time. Shares are of all hops. */
 function hopRows(page, request, name) {
     const rows = new Map();
+    const add = (who, lane) => {
+        const label = element("div", {class: "lane-label"}, lane ? element("a", {href: `#${lane}`}, who) : who,
+            element("span", {class: "lane-share"}, percent((request.who_ns[who] ?? 0) / request.ns)));
+        const bars = element("div", {class: "plot bars"});
+        rows.set(who, {row: element("div", {class: "lane"}, label, bars), bars});
+    };
     request.hops.forEach((hop, index) => {
         const who = hop.who || "unknown";
-        if (!rows.has(who)) {
-            const label = element("div", {class: "lane-label"}, hop.lane ? element("a", {href: `#${hop.lane}`}, who) : who);
-            rows.set(who, {row: element("div", {class: "lane"}, label, element("div", {class: "plot bars"})), ns: 0});
-        }
-        const at = rows.get(who);
-        at.row.lastChild.append(hopBar(page, request, hop, `hop-${name}-${index + 1}`));
-        at.ns += hop.ns;
+        if (!rows.has(who))
+            add(who, hop.lane);
+        rows.get(who).bars.append(hopBar(page, request, hop, `hop-${name}-${index + 1}`));
     });
-    for (const {row, ns} of rows.values())
-        row.firstChild.append(element("span", {class: "lane-share"}, percent(ns / request.ns)));
+    for (const [who, ns] of Object.entries(request.who_ns))
+        if (!rows.has(who) && ns >= request.ns / 100)
+            add(who);
     return [...rows.values()].map((one) => one.row);
 }
 
@@ -42,7 +46,7 @@ function hopTable(page, request, name, title) {
         element("td", {class: "figures"}, duration(hop.at)), element("td", {class: "figures"}, duration(hop.ns)),
         element("td", {}, swatch(hop.kind), kindName(page, hop.kind)),
         element("td", {}, hop.lane ? element("a", {href: `#${hop.lane}`}, hop.who) : hop.who), element("td", {}, hop.what ?? ""))));
-    const left = request.left_out > 0 ? ` (${countedText(request.left_out, "short one")} ${request.left_out === 1 ? "is" : "are"} left out)` : "";
+    const left = request.left_out > 0 ? ` (${countedText(request.left_out, "shorter one")} ${request.left_out === 1 ? "is" : "are"} left out)` : "";
     return element("table", {}, element("caption", {}, `Hops of ${title}${left}`), element("thead", {}, element("tr", {},
         ...["At", "Time", "Spent on", "Process", "Where"].map((text, i) => element("th", {scope: "col", class: i < 2 ? "figures" : null}, text)))), body);
 }
@@ -50,11 +54,12 @@ function hopTable(page, request, name, title) {
 function drawWaterfalls(page, root, chart) {
     if (!page.requests)
         return;
-    for (const [name, title] of [["typical", "the median request"], ["slowest", "the slowest request"]]) {
+    const which = page.requests.count === 1 ? [["slowest", "the request"]] : [["typical", "the median request"], ["slowest", "the slowest request"]];
+    for (const [name, title] of which) {
         const request = page.requests[name];
         const show = element("button", {type: "button"}, "Show it in the chart");
         const head = element("h3", {}, `${title[0].toUpperCase()}${title.slice(1)}: ${duration(request.ns)}`);
-        const hops = element("details", {}, element("summary", {}, `Its ${countText(request.hops.length)} hops as a table`),
+        const hops = element("details", {}, element("summary", {}, `Its ${countedText(request.hops.length, "hop")} as a table`),
             wide(`Hops of ${title}`, hopTable(page, request, name, title)));
         show.addEventListener("click", () => {
             chart.chooseTime(request.begin, request.begin + request.ns);
@@ -62,6 +67,6 @@ function drawWaterfalls(page, root, chart) {
         });
         root.append(head, element("div", {class: "lanes waterfall"}, ...hopRows(page, request, name)),
             element("div", {class: "axis-row"}, axis(0, request.ns, 6)),
-            element("p", {class: "note"}, `It began at ${duration(request.begin)}. `, ...(chart ? [show] : [])), hops);
+            element("p", {class: "note"}, `It began at ${timeText(request.begin, request.ns / 100)}. ${request.cut ? "Only its last 2,000 hops are known. " : ""}`, ...(chart ? [show] : [])), hops);
     }
 }

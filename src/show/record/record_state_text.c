@@ -140,10 +140,12 @@ static void print_decision_line(FILE *file, const struct decision_record *decisi
     show_text(decision->from, DECISION_SHORT_SIZE, from);
     show_text(decision->to, DECISION_SHORT_SIZE, to);
     fputs(name == NULL ? "?" : name, file);
+    bool is_undone = decision->outcome == DECISION_UNDONE;
     if (act[0] != '\0')
-        fprintf(file, " %" PRIu64 ": %s: %s -> %s", decision->number, act, from, to);
+        fprintf(file, " %" PRIu64 ": %s: %s -> %s", decision->number, act, is_undone ? to : from,
+                is_undone ? from : to);
     else
-        fputs(" to do", file);
+        fputs(decision->noise == DECISION_NOT_KNOWN ? " to judge by" : " to do", file);
     print_promise(file, decision);
     print_goal(file, decision);
 }
