@@ -89,7 +89,7 @@ $ dpm why --json trace > why.json; dpm report --html page.html trace; page_accou
 is: ok
 $ sed -n 's/^<script type="application\/json" id="data">\(.*\)<\/script>$/\1/p' page.html
 jq: .requests.slowest | (.hops | length) == 250 and .left_out > 100 and (.cut | not) and ([.who_ns[]] | add) == .ns
-jq: .requests.slowest.who_ns | with_entries(.key |= split("[")[0]) | .back >= 120e6 and .app >= 20e6 and .app < 60e6
+jq: .requests.slowest.who_ns | with_entries(.key |= split("[")[0]) | .back >= 120e6 and .app >= 311e6
 
 == the picture of README: a shop, the disk of whose database is slow for a while
 | client  ask ---.                                           .--- answered

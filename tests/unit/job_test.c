@@ -202,7 +202,7 @@ static const struct file {
     {"process web1 x\n", "x.job:1: the job's name comes first"},
     {"job a\nprocess web1\n", "x.job:2: process: too few arguments; usage: process MACHINE FILE"},
     {"job a\n\nprocess web1 'x\n", "x.job:3: process: a quote is not closed"},
-    {"job a\nprocess web1 x\nacquire web1 x\n", "x.job:3: acquire: 'x' is not the number"},
+    {"job a\nprocess web1 x\nacquire web1 x\n", "x.job:3: acquire: 'x' is not a process id"},
     {"job a\nprocess web1 x\nflags send sned\n", "x.job:3: flags: 'sned' is no meter flag"},
     {"job a\nprocess web1 x\nanalysis jobs\n", "x.job:3: 'jobs' is no analysis"},
     {"job a\nprocess web1 x\nanalysis\n", "x.job:3: analysis: a value is missing"},
