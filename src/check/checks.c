@@ -291,7 +291,7 @@ static void check_bpf(const struct probe *probe, struct meter_check *check)
 /* A capability that only some features need. */
 struct comfort {
     unsigned number;
-    const char *add; /* ADD_TO_BOUNDING */
+    const char *add; /* ADD_TO_BOUNDING; NULL: root needs none */
     const char *with, *without;
 };
 
@@ -307,7 +307,7 @@ static void check_comfort(const struct probe *probe, bool has, const struct comf
           has ? comfort->with : comfort->without);
     if (!has && probe->initial_users == ANSWER_NO)
         advise(check, "see user namespace");
-    else if (!has && !has_capability(probe->bounding, comfort->number))
+    else if (!has && comfort->add != NULL && !has_capability(probe->bounding, comfort->number))
         advise(check, "if you need it: %s", comfort->add);
     else if (!has)
         advise(check, "if you need it, run dpm as root, e.g. with sudo");
@@ -358,7 +358,7 @@ static void check_cap_setuid(const struct probe *probe, struct meter_check *chec
 static void check_cap_read(const struct probe *probe, struct meter_check *check)
 {
     check_comfort(probe, may(probe, CAP_DAC_READ_SEARCH) || may(probe, CAP_DAC_OVERRIDE),
-                  &(struct comfort){CAP_DAC_READ_SEARCH, ADD_TO_BOUNDING("DAC_READ_SEARCH"),
+                  &(struct comfort){CAP_DAC_OVERRIDE, ADD_TO_BOUNDING("DAC_READ_SEARCH"),
                                     "all program files can be read for function names",
                                     "programs that this user may not read have no function names"},
                   check);
@@ -368,8 +368,7 @@ static void check_cap_ptrace(const struct probe *probe, struct meter_check *chec
 {
     check_comfort(
         probe, may(probe, CAP_SYS_PTRACE) || probe->is_root,
-        &(struct comfort){CAP_SYS_PTRACE, ADD_TO_BOUNDING("SYS_PTRACE"),
-                          "other users' processes can be metered",
+        &(struct comfort){CAP_SYS_PTRACE, NULL, "other users' processes can be metered",
                           "only this user's processes can be metered, see RIGHTS in dpm-meter(7)"},
         check);
 }

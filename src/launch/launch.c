@@ -21,7 +21,8 @@
 
 enum complaint_about {
     ABOUT_EXEC,
-    ABOUT_PATH,        /* ... of a name that was searched in PATH */
+    ABOUT_PATH,        /* ... of a name that was searched in PATH ... */
+    ABOUT_FOLDER,      /* ... and is in the folder */
     ABOUT_INTERPRETER, /* ... of a file that is there */
     ABOUT_USER,
     ABOUT_DIRECTORY,
@@ -100,7 +101,7 @@ static int execute(const struct launch_options *options)
 static enum complaint_about what_is_missing(const char *name)
 {
     if (strchr(name, '/') == NULL)
-        return ABOUT_PATH;
+        return access(name, X_OK) == 0 ? ABOUT_FOLDER : ABOUT_PATH;
     return access(name, F_OK) == 0 ? ABOUT_INTERPRETER : ABOUT_EXEC;
 }
 
@@ -200,8 +201,11 @@ static int explain(const struct complaint *complaint, struct problem *problem)
     switch (complaint->about) {
     case ABOUT_PATH:
         return problem_set(problem, -complaint->error,
-                           "cannot run it: No such file in PATH, or its interpreter is missing; "
-                           "write ./ before the name of a program in this folder");
+                           "cannot run it: No such file in PATH, or its interpreter is missing");
+    case ABOUT_FOLDER:
+        return problem_set(problem, -complaint->error,
+                           "cannot run it: No such file in PATH; for the one in this folder, write "
+                           "./ before its name");
     case ABOUT_INTERPRETER:
         return problem_set(problem, -complaint->error,
                            "cannot run it: the interpreter in its first line, or its loader, is "

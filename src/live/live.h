@@ -146,10 +146,14 @@ static inline bool live_row_knows(const struct live_row *row, unsigned value)
 /* As it is shown and sorted by: of the CPU time of an interval, what was used in it. */
 uint64_t live_row_value(const struct live_row *row, unsigned value, bool so_far);
 
-/* Whether its threads made no record for most of the interval of this length: then that is all that is known of it. */
+/* Whether its threads made no record for most of the interval of this length: then that is all that is known of it. Of a
+ * group the times of its processes are added up. */
 static inline bool live_is_silent(const struct live_row *row, uint64_t length)
 {
-    return row->wait.is_silent && row->interval[LIVE_SILENT] >= length / 2;
+    const uint64_t living = row->so_far[LIVE_LIVING];
+
+    return row->wait.is_silent &&
+           row->interval[LIVE_SILENT] >= length / 2 * (living > 1 ? living : 1);
 }
 
 struct live_rows {

@@ -88,9 +88,8 @@ void ptracemeter_allow_tracing(void)
 
 static const char *why_not_seized(int error)
 {
-    return error == -EPERM
-               ? "it may not be traced, or has another tracer; see Ptrace meter in dpm check"
-               : strerror(-error);
+    return error == -EPERM ? "it may not be traced, or has another tracer (see dpm check)"
+                           : strerror(-error);
 }
 
 /* Otherwise each stop of a tracee would send us SIGCHLD, and wake any thread that waits for signals. */

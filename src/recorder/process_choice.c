@@ -54,8 +54,11 @@ int process_choice_pid(struct process_choice *choice, const char *text, struct p
     pid_t pid = pid_of(text);
 
     if (pid == 0)
-        return problem_set(problem, -EINVAL, "'%s' is not a process id; for a name: --name %s",
-                           text, text);
+        return isdigit((unsigned char)text[0])
+                   ? problem_set(problem, -EINVAL, "'%s' is not a process id", text)
+                   : problem_set(problem, -EINVAL,
+                                 "'%s' is not a process id; if it is a name, use --name %s", text,
+                                 text);
     pid_t process = process_of(pid);
     if (process == 0)
         return problem_set(problem, -ESRCH, "no process has the id %d", pid);

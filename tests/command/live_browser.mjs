@@ -316,7 +316,7 @@ const cases = {
             slider.value = Math.floor(Number(slider.max) / 2);
             slider.dispatchEvent(new Event("input"));
         });
-        for (const [name, pattern] of [["server[200]", /^server.*made no record for most of the interval/], ["client[100]", /^client.*What it waited for most: message \(server/]]) {
+        for (const [name, pattern] of [["server[200]", /^server.*made no record for most of the interval/], ["client[100]", /^client.*What it waited for most: message: server/]]) {
             await page.locator(`#spots .box[data-name='${name}']`).focus();
             await page.keyboard.press("Enter");
             await says(page, "details", pattern);

@@ -399,7 +399,7 @@ const cases = {
     "figures that are small are not 0, times of two units are sorted by both"() {
         assert.equal(report.arcWords({requests: 2, per_second: 0.003, p50_ns: 1e6, p99_ns: 2e6})[0], "<0.01/s");
         const [label] = report.accountRow({time: {account_of: "requests"}, requests: {count: 600}}, {}, 0.32).children;
-        assert.equal(label.attributes.title, "What requests spent their time on; on average up to 0.32 at once");
+        assert.equal(label.attributes.title, "What requests spent their time on; at the busiest, 0.32 at once on average");
         assert.deepEqual(["2 min 05 s", "2 min 55 s", "1 h 05 min", "5 sends"].map(report.cellNumber), [125e9, 175e9, 3900e9, NaN]);
     },
 
@@ -407,8 +407,8 @@ const cases = {
         const kinds = [{key: "no_cpu", wait: "runnable, no CPU"}, {key: "in_flight", wait: "message"}];
         const says = (kind, time_ns, more = {}) => page.Details.prototype.waits.call({app: {about: {kinds}}}, {is_silent: false, living: 1, waits_for: {kind, time_ns, since_ns: null, what: null, ...more}})?.text;
         assert.equal(says("no_cpu", 30e3), undefined);
-        assert.equal(says("no_cpu", 300e6), "What it waited for most: runnable, no CPU, 300 ms.");
-        assert.equal(says("in_flight", 100e6, {what: "server[200]", since_ns: 2e9}), "What it waited for most: message (server[200]), 100 ms; one wait has lasted 2.00 s so far.");
+        assert.equal(says("no_cpu", 300e6), "What it waited for most: runnable, no CPU (300 ms).");
+        assert.equal(says("in_flight", 100e6, {what: "server[200]", since_ns: 2e9}), "What it waited for most: message: server[200] (100 ms); one wait has lasted 2.00 s so far.");
     },
 
     "a peer that is not monitored has not ended"() {
@@ -422,7 +422,7 @@ const cases = {
             return pageDocument.places["matrix-note"].textContent;
         };
         assert.equal(says("", 0, 0, 0), "No messages yet.");
-        assert.equal(says("zookeeper", 0, 0, 5), "No sender or receiver that is not hidden has this text.");
+        assert.equal(says("zookeeper", 0, 0, 5), "Nothing has this text, or it is hidden.");
         assert.equal(says("", 0, 0, 5), "All rows are hidden.");
         assert.match(says("", 5, 5, 5), /^Rows send/);
     },

@@ -300,7 +300,7 @@ fi
 # Under another tracer: it takes the command's process before dpm can.
 check_equal "under another tracer, which follows forks, the command is left alone" 1 \
     "$(as_user timeout -k 1 60 strace -f -o strace.out "$dpm" run --meter ptrace -o other.trace --report other.report -- true > out 2> err; echo $?)"
-check "... and the reason is said" grep -q 'it may not be traced, or has another tracer; see Ptrace meter in dpm check$' err
+check "... and the reason is said" grep -q 'it may not be traced, or has another tracer (see dpm check)$' err
 
 # ---- when dpm is killed ----
 

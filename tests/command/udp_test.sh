@@ -456,7 +456,7 @@ if [ $room -le 131072 ]; then
     check_equal "... LOST records count as many as the end does" "$lost" "$(jq -s '[.[] | select(.event == "LOST") | .count] | add' many.json)"
     check "... and dpm run" grep -q "^dpm: [0-9]* records, $lost lost, in " err
     check "... which says why" grep -q "^dpm: $pathless messages or uses of files are lost: there was no memory for their connections or files" err
-    check_not "... a larger ring is not recommended" grep -q 'the buffer of .* was full' err
+    check_not "... a larger ring is not recommended" grep -q 'a buffer was full' err
 else
     skip "more datagrams than the meter has room for" "this machine has so much memory that it takes long"
 fi

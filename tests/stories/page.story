@@ -63,6 +63,27 @@ jq: [.lanes[] | .account_ns.computing] | add == 80e6
 jq: [.map.nodes[] | .name] | sort == ["10.0.0.1", "back", "front"]
 jq: [.states.states[].name] | any(test("front"))
 
+== of a request that several threads of a process handle, each has its own share, under the name that its hops have
+| client  ask -.                                          .- answered
+| java         = w.1: 20 ms = wakes = w.2: 30 ms = answers
+process java pid 100
+thread w.1 of java created by java named worker-1
+thread w.2 of java created by java named worker-2
+outside client
+tcp c: client > java older
+3 times
+    client sends 1 on c
+    w.1 receives on c
+    w.1 computes 20ms
+    w.2 sleeps in futex until w.1
+    w.2 computes 30ms
+    w.2 sends 1 on c
+end
+$ dpm why --json trace > why.json; dpm report --html page.html trace; page_account.py page.html --why why.json
+is: ok
+$ sed -n 's/^<script type="application\/json" id="data">\(.*\)<\/script>$/\1/p' page.html
+jq: .requests.typical | .who_ns as $ns | (.hops | length) > 1 and all(.hops[]; .who == "" or $ns[.who] >= .ns) and ($ns | length) > 1
+
 == of a request with very many hops, the longest are drawn; the shares of its threads are of all of them
 | client  ask ---.                                                .--- answered
 | app             '= 100 us = ask back . = 100 us = ask back . (200 times)

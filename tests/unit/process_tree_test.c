@@ -295,7 +295,8 @@ static void a_name_is_not_a_pid(void **unused)
 
     (void)unused;
     assert_int_equal(process_choice_pid(&choice, "nginx", &problem), -EINVAL);
-    assert_string_equal(problem.text, "'nginx' is not a process id; for a name: --name nginx");
+    assert_string_equal(problem.text,
+                        "'nginx' is not a process id; if it is a name, use --name nginx");
     process_choice_done(&choice);
 }
 

@@ -172,7 +172,7 @@ static void test_others_that_have_ended(void **state)
     check_line(line, "others (30 ended)", "      -");
     rows->others_ended = 9;
     assert_true(top_others(&scene.look, &scene.snapshot[1], WIDTH, line));
-    check_line(line, "others (21, 9 ended)", "      -");
+    check_line(line, "others (21)", "      -");
 }
 
 /* While CPUs do no more than rows say, they sleep. */

@@ -440,12 +440,10 @@ bool top_others(const struct top_look *look, const struct live_snapshot *snapsho
 
     if (others->rows == 0 || look->view == TOP_REQUESTS)
         return false;
-    if (ended == 0)
-        snprintf(named, sizeof(named), "others (%u)", others->rows);
-    else if (ended == others->rows)
+    if (ended == others->rows)
         snprintf(named, sizeof(named), "others (%u ended)", ended);
     else
-        snprintf(named, sizeof(named), "others (%u, %u ended)", others->rows - ended, ended);
+        snprintf(named, sizeof(named), "others (%u)", others->rows - ended);
     make_row(look, snapshot, NULL, others, named, width, line);
     return true;
 }

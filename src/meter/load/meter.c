@@ -497,10 +497,8 @@ static void report_count(uint64_t count, const char *what,
 void meter_full_text(uint32_t size, char ret_text[METER_FULL_TEXT_SIZE])
 {
     const unsigned mib = size >> 20, larger = mib == 0 ? 1 : mib >= 256 ? 1024 : mib * 4;
-
     int length = snprintf(ret_text, METER_FULL_TEXT_SIZE,
-                          "the buffer of %u %s was full: record less (flags, kinds, rules)",
-                          mib == 0 ? size >> 10 : mib, mib == 0 ? "KiB" : "MiB");
+                          "a buffer was full: record less (processes, flags, kinds, rules)");
     if (mib < 1024)
         snprintf(ret_text + length, METER_FULL_TEXT_SIZE - (size_t)length,
                  "; dpm run and dpm acquire can use a larger one, e.g. --ring %uM", larger);

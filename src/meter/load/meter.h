@@ -60,7 +60,7 @@ void meter_ring_sizes(uint32_t asked, uint32_t ret_sizes[RING_COUNT]);
 
 #define METER_FULL_TEXT_SIZE 192
 
-/* What to do if a data ring of `size` bytes was full. A live display or a job has no --ring. */
+/* What to do if a ring was full; `size`: bytes of that for messages. A live display or a job has no --ring. */
 void meter_full_text(uint32_t size, char ret_text[METER_FULL_TEXT_SIZE]);
 
 /*

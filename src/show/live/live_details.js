@@ -98,7 +98,7 @@ class Details {
             return null;
         const kind = this.app.about.kinds.find((one) => one.key === wait.kind);
         const still = wait.since_ns ? `; one wait has lasted ${duration(wait.since_ns)} so far` : "";
-        return element("p", {class: "note"}, `What ${row.living > 1 ? "they" : "it"} waited for most: ${kind?.wait ?? wait.kind}${wait.what ? ` (${wait.what})` : ""}, ${duration(wait.time_ns)}${still}.`);
+        return element("p", {class: "note"}, `What ${row.living > 1 ? "they" : "it"} waited for most: ${kind?.wait ?? wait.kind}${wait.what ? `: ${wait.what}` : ""} (${duration(wait.time_ns)})${still}.`);
     }
 
     text(unit, value) {

@@ -88,7 +88,7 @@ class Matrix {
 
     say(shown, all, seen) {
         const {pairs} = this.app.moment.rest;
-        const nothing = seen === 0 ? "No messages yet." : this.app.find === "" ? "All rows are hidden." : "No sender or receiver that is not hidden has this text.";
+        const nothing = seen === 0 ? "No messages yet." : this.app.find === "" ? "All rows are hidden." : "Nothing has this text, or it is hidden.";
         const notes = [shown === 0 ? nothing : "Rows send, columns receive; a stronger colour is more."];
         if (all > shown)
             notes.push(`${countText(all - shown)} of ${countText(all)} ${all - shown === 1 ? "is" : "are"} not shown: group them, or find one.`);

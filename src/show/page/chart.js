@@ -209,7 +209,7 @@ function legend(page) {
 function accountRow(page, bins, most) {
     const name = page.time.account_of === "run" ? "The run" : countedText(page.requests?.count ?? 0, "request");
     const title = page.time.account_of === "run" ? "What the run waited for: all of it at each moment"
-        : `What requests spent their time on; on average up to ${threeDigits(most)} at once`;
+        : `What requests spent their time on; at the busiest, ${threeDigits(most)} at once on average`;
     return element("div", {class: "lane account"}, element("div", {class: "lane-label", title}, element("span", {class: "lane-name"}, name), " ",
         element("span", {class: "lane-share"}, "100%")),
     element("div", {class: "plot", "data-lane": "account"}, stackPicture(bins, most, accountHeight, "whole")));

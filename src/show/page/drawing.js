@@ -179,5 +179,5 @@ function tickText(at, step) {
 
 /* A point in time among others that are about `step` apart: a length of three digits would be the same for all of them. */
 function timeText(at, step) {
-    return at === 0 ? "0 s" : tickText(at, tickStep(Math.max(1, step)));
+    return at === 0 ? "0 s" : tickText(at, 10 ** Math.floor(Math.log10(Math.max(1, step))));
 }

@@ -188,14 +188,14 @@ static int least_hop(const struct elapsed_request *request, uint64_t *ret_least,
     return 0;
 }
 
-/* How long each thread had it, in all hops: also in those that are not shown. */
+/* How long each thread had it, in all hops that are kept: also in those that are not shown. */
 static json_t *who_json(const struct elapsed_request *request)
 {
     json_t *object = json_object();
     char who[ELAPSED_THREAD_SIZE];
 
-    for (size_t i = 0; i < request->row_count && object != NULL; i++) {
-        const struct elapsed_row *row = &request->rows[i];
+    for (size_t i = 0; i < request->hop_count && object != NULL; i++) {
+        const struct elapsed_row *row = &request->hops[i].part;
         if (row->pid != 0)
             elapsed_thread_text(row, who);
         else
