@@ -39,7 +39,7 @@ usage() {
 }
 check_equal "choosing no process is wrong usage" 2 "$(usage)"
 check_equal "what is no pid is wrong usage" 2 "$(usage 12x)"
-check "... and named" grep -q "'12x' is not a process id$" err
+check "... and named" grep -q "'12x' is not a process id" err
 check_equal "with all descendants or without any, not both" 2 "$(usage --only --descendants 1)"
 check_equal "a wrong duration is wrong usage" 2 "$(usage --duration 3y 1)"
 check_equal "a process that does not exist is an error" 1 "$(usage 4194399)"
