@@ -230,7 +230,7 @@ void live_counters_done(struct live *live);
 
 /* ---- live_groups.c ---- */
 
-/* Of its name: its index changes when a machine that stands before it comes later. */
+/* The key of the machine's name: its index changes when a machine that sorts before it comes later. */
 uint64_t live_machine_key(const struct communication *all, uint32_t machine);
 
 /* Fills the groups in live->all from its processes. Returns 0 or -ENOMEM. */

@@ -123,7 +123,7 @@ static void of_pair(struct finding_values *values, const struct finding *finding
     add_all(values, pair->to.processes, pair->to.count);
 }
 
-/* Of an account of requests: for all of them. */
+/* Scales a time in an account of requests up to all requests. */
 static uint64_t time_of_all(const struct findings_from *from, bool of_requests, uint64_t time)
 {
     return of_requests ? elapsed_of_all_requests(&from->elapsed->requests, time) : time;

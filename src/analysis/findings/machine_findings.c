@@ -54,7 +54,7 @@ static bool is_in(const struct communication_process *process,
     return process->cgroup == cgroup->number || is_below(process->cgroup_name, cgroup->name);
 }
 
-/* Of cgroup v1 no record says which processes are in it. */
+/* No record says which processes are in a cgroup of v1. */
 static bool may_be_in(const struct communication_process *process,
                       const struct communication_cgroup *cgroup)
 {

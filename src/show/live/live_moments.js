@@ -48,7 +48,7 @@ function orNaN(value) {
     return value ?? NaN;
 }
 
-/* Of a recording of another system it may not be known. */
+/* NaN: not known, as in some recordings of other systems. */
 function cpuValue(row) {
     return row.cpu_ns === null || row.cpu_ns === undefined ? NaN : Math.max(0, row.cpu_ns - (row.cpu_earlier_ns ?? 0));
 }

@@ -17,10 +17,10 @@ static void pool_text(const struct report *report, const struct whatif_trial *tr
              trial->change.amount, who, trial->change.name, trial->from);
 }
 
-/* Those at the beginning that were left out are told if they are this part of the others or more. */
+/* Requests left out at the beginning are mentioned if they are a hundredth of the others or more. */
 #define EARLY_TOLD 100
 
-/* Of which requests, unless it is nearly all of many: "", " of only 3 requests", " of 250 of the 300 requests", " of 4,993 of the first
+/* Which requests were simulated, unless nearly all of many were: "", " of only 3 requests", " of 250 of the 300 requests", " of 4,993 of the first
  * 5,000 requests". */
 static void of_text(const struct whatif_answer *answer, char *text, size_t size)
 {

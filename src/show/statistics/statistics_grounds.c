@@ -104,7 +104,7 @@ static void print_unseen(FILE *file, uint64_t bytes, const char *what)
     fprintf(file, "\n%s were %s.\n", text, what);
 }
 
-/* Of a list, "a, b". */
+/* What to call the kinds in a list like "a, b". */
 static const char *these_kinds(const char *list)
 {
     return strchr(list, ',') == NULL ? "this kind" : "these kinds";
