@@ -13,6 +13,7 @@ need_programs curl jq
 serve() {
     name=$1
     shift
+    rm -f "$name.err" # what an earlier server of this name said is no answer of this one
     "$dpm" live --port 0 "$@" 2> "$name.err" &
     live=$!
     wait_for 60 grep -q '/metrics' "$name.err" || cat "$name.err"
