@@ -122,7 +122,11 @@ check_equal "... its filter stores it, and no other one" "a a.beside b dpm-third
 pids main > main.pids
 pids beside > beside.pids
 for named in main beside; do
-    timeout 10 "$dpm" top "third/$named" > "top.$named" 2> top.err
+    timeout 100 "$dpm" top "third/$named" > "top.$named" 2> top.err &
+    top=$!
+    wait_for 60 grep -qF -f "$named.pids" "top.$named"
+    kill $top
+    wait $top
 done
 check "dpm top third/main: its processes" grep -qF -f main.pids top.main
 check_not "... not those of another job in the same folder" grep -qF -f beside.pids top.main

@@ -91,11 +91,14 @@ EOF_
 # ---- what is asked of them ----
 
 # starts COMMAND...: in the background, as ./program; $program is its id.
+is_program() {
+    grep -q program "/proc/$1/maps"
+}
 starts() {
     stops
     "$@" &
     program=$!
-    wait_for 30 grep -q program "/proc/$program/maps"
+    wait_for 30 is_program $program
 }
 stops() {
     [ -z "$program" ] || { kill $program; wait $program; } 2> /dev/null
@@ -228,9 +231,12 @@ asks() {
     library) starts ./program && asks_c "$2" "$no_own" ;;
     opened) starts ./program && wait_for 30 grep -q libwork "/proc/$program/maps" && asks_c "$2" "$no_own" ;;
     contained)
-        starts unshare --mount --pid --fork --kill-child --uts --ipc --net chroot root /program
-        wait_for 30 test -n "$(pgrep -P $program)"
+        stops
+        unshare --mount --pid --fork --kill-child --uts --ipc --net chroot root /program &
+        program=$!
+        wait_for 30 pgrep -P $program
         inner=$(pgrep -P $program)
+        wait_for 30 is_program "$inner"
         outer=$program program=$inner
         asks_c "$2" "$own"
         program=$outer

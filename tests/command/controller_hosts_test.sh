@@ -125,8 +125,14 @@ done
 check "... an analysis by the job's name, from the filter's machine" jq -e '.trace.matching.exact == 400' sunk.json
 check_equal "... the log has both machines" "green.foo red.foo" "$(cd paper.log && echo *)"
 check_messages "paper.log/red.foo paper.log/green.foo"
-check_equal "... nothing but the log stays" "" "$(find "$HOME/.local/state/dpm/$(hostname)/sessions" "$dir"/hosts/*/root/.local/state/dpm/*/agents \
-    -mindepth 1 2> find.err)"
+left() {
+    find "$HOME/.local/state/dpm/$(hostname)/sessions" "$dir"/hosts/*/root/.local/state/dpm/*/agents -mindepth 1 2> find.err
+}
+nothing_left() {
+    [ -z "$(left)" ]
+}
+wait_for 30 nothing_left # agents remove their folders after the controller has ended
+check_equal "... nothing but the log stays" "" "$(left)"
 
 PYTHONPATH=$tests timeout 300 python3 "$tests/controller_hosts.py" "$dpm" "$shared" > typed 2>&1
 check_equal "the same on a terminal, with ^D" "" "$(cat typed)"
@@ -167,7 +173,10 @@ elsewhere die
 acquired=$(cat acquired.pid)
 . "$tests/controller_commands.sh"
 check "... and lives" "$hosts" run "$dir" red kill -0 "$acquired"
-check_equal "... nothing stays on the hosts" "" "$(find "$dir"/hosts/*/root/.local/state/dpm/*/agents -mindepth 1 2> find.err)"
+nothing_on_hosts() {
+    [ -z "$(find "$dir"/hosts/*/root/.local/state/dpm/*/agents -mindepth 1 2> find.err)" ]
+}
+check "... nothing stays on the hosts" wait_for 30 nothing_on_hosts
 
 # ---- 200 processes ----
 

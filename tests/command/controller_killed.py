@@ -165,12 +165,22 @@ def at_random():
         delay = generator.uniform(0.2, 1.2) * took[0]
         done = killed(*words, moment=lambda process: time.sleep(delay))
         if done and words[0] == "input":
-            given.add(number)
+            given[number] = int(words[2])
+        if words[0] == "removeprocess":  # it may not have come to its answer
+            for each in [each for each, pid in given.items() if pid == int(words[2])]:
+                del given[each]
         if done and words[0] == "removeprocess":
             removed.add(int(words[2]))
 
 
-ever, given = set(), set()
+ever = set()
+given = {}  # the number that a process was given: its pid
+
+
+def unanswered():
+    return [number for number in given if f": got {number}\n" not in "".join(shown)]
+
+
 begin()
 the_agent = agent()
 if ROUNDS == 0:
@@ -178,9 +188,10 @@ if ROUNDS == 0:
 else:
     at_random()
     job("startjob", "j")
-    time.sleep(0.5)
+    until = time.monotonic() + 60
     states()
-    for number in given:
-        if f": got {number}\n" not in "".join(shown):
-            wrong(f"what a process wrote was not shown: got {number}")
+    while unanswered() and time.monotonic() < until:
+        states()
+    for number in unanswered():
+        wrong(f"what a process wrote was not shown: got {number}")
 end()

@@ -3,6 +3,7 @@
 # controller_users_test.sh BUILD_FOLDER: two ordinary users: neither can see or touch the jobs of the other; each refusal is
 # one line. (What users of one session may do there, tests/unit/fabric_test.c shows.)
 . "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/meter.sh" # wait_for
 need_programs jq nats-server setpriv python3
 [ "$(id -u)" = 0 ] || skip_all "only root can become two other users"
 dpm=$(realpath "$1/dpm")
@@ -116,6 +117,14 @@ check_equal "the job of the first goes on as it was" "0 1" "$? $(grep -c "^$pid 
 job "$anna" stopjob tsp && job "$anna" jobs tsp
 check_equal "... stops, as the next controller shows" "0 1 T" \
     "$? $(grep -c "^$pid *stopped *sleep" out) $(awk '{ sub(/.*\) /, ""); print $1 }' "/proc/$pid/stat" | tr t T)"
+left() {
+    find "$state/dpm/$(hostname)/agents" "$state/dpm/$(hostname)/sessions" -mindepth 1 2> find.err
+}
+nothing_left() {
+    [ -z "$(left)" ]
+}
 job "$anna" removejob tsp && job "$anna" die
-check_equal "... and ends, with its agent" "0 " "$? $(find "$state/dpm/$(hostname)/agents" "$state/dpm/$(hostname)/sessions" -mindepth 1)"
+status=$?
+wait_for 30 nothing_left # the agent removes its folder after the controller has ended
+check_equal "... and ends, with its agent" "0 " "$status $(left)"
 finish

@@ -161,11 +161,16 @@ check "each message costs the CPU time asked for" awk '
 
 # ---- errors ----
 
+# all_begun: whether the four servers and four users are their programs: those forked last may be so first
+all_begun() {
+    [ "$(pgrep -c -P $launcher -x 'disk-interface|buffer-manager|directory-mgr|request-interp|user-process')" = 8 ]
+}
+
 # start OPTION...: a long run; sets `launcher`.
 start() {
     "$programs/filesystem" --requests 10000000 "$@" > out 2> err &
     launcher=$!
-    wait_for 30 pgrep -P $launcher -x user-process
+    wait_for 30 all_begun
 }
 
 # none_left: no child of the launcher is alive.

@@ -44,7 +44,7 @@ talk() {
     count=$1
     shift
     rm -f port
-    timeout 100 "$dpm" run --rsh "$scratch/rsh" --remote-dpm "$dpm" --kinds tcp "$@" --host here:"python3 talk.py serve" \
+    timeout 200 "$dpm" run --rsh "$scratch/rsh" --remote-dpm "$dpm" --kinds tcp "$@" --host here:"python3 talk.py serve" \
         --host there:"python3 talk.py talk $count" < /dev/null > out 2> err
 }
 
@@ -55,7 +55,7 @@ left() {
 
 # go_on COMMAND...: waits until it succeeds; then the client goes on
 go_on() {
-    wait_for 30 "$@"
+    wait_for 90 "$@"
     rm hold
 }
 : > hold

@@ -206,16 +206,16 @@ events() {
 ids() {
     sed -n 's/^id: //p' "$1" | tr '\n' ' '
 }
-events 5 all
+events 20 all
 check_equal "the first event says what is looked at" '"alpha"' \
     "$(sed -n '/^event: about/{n;s/^data: //p;}' all | jq .subject)"
 latest=$(jq .time.number snapshot)
 check_equal "a reader gets all snapshots that are kept, in their order" "$(seq -s ' ' "$latest") " "$(ids all)"
-events 5 again -H "Last-Event-ID: $((latest - 1))"
+events 20 again -H "Last-Event-ID: $((latest - 1))"
 check_equal "one that was cut off gets what came after the last one that it has" "$latest " "$(ids again)"
 events 5 none -H "Last-Event-ID: $latest"
 check_equal "... which may be nothing" "" "$(ids none)"
-events 5 other -H "Last-Event-ID: 4000000"
+events 20 other -H "Last-Event-ID: 4000000"
 check_equal "... one of an earlier server begins anew" "$(ids all)" "$(ids other)"
 
 # A finished trace played to its end in one step is the one line of dpm stats, but for what this program itself costs.
@@ -237,7 +237,7 @@ page
 curl -s -o answer -c cookies "$address"
 check "a trace of several snapshots is played to its end" wait_for 60 has_last
 latest=$(jq .time.number snapshot)
-events 5 again -H "Last-Event-ID: $((latest - 3))"
+events 20 again -H "Last-Event-ID: $((latest - 3))"
 check_equal "one that was cut off gets what came after the last one that it has, and no more" \
     "$((latest - 2)) $((latest - 1)) $latest " "$(ids again)"
 stop

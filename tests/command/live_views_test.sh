@@ -125,7 +125,7 @@ fi
 
 # ---- dpm top ----
 
-COLUMNS=100 "$dpm" top --view views --interval 200ms -n 5 --pid $program > top.out 2> top.err
+COLUMNS=100 "$dpm" top --view views --interval 200ms -n 15 --pid $program > top.out 2> top.err
 check "dpm top draws the views" grep -Eq '^Full +inactive +[0-9.]+ m?s +3 +[0-9]+ of [0-9]+ [.!?#+]+ *$' top.out
 check "... what is unknown, and why" grep -Eq '^Absent +unknown .* no QueueManager\[7\]$' top.out
 check "... and a line for all rows that were never active" grep -Eq '^Idle\[\*\] +inactive .* [0-9]+ never active$' top.out
@@ -189,7 +189,7 @@ python3 many.py "$own" < held > many.out &
 many=$!
 exec 8> held
 check "a monitor takes so many connections, and no more" wait_for 60 grep -qx full many.out
-COLUMNS=100 "$dpm" top --view views --monitor "$own" --interval 200ms -n 5 --pid $program > many.top 2> many.err
+COLUMNS=100 "$dpm" top --view views --monitor "$own" --interval 200ms -n 15 --pid $program > many.top 2> many.err
 check "... which is not taken for its end" grep -q 'the monitor ended the connection' many.top
 exec 8>&-
 wait $many

@@ -190,7 +190,7 @@ while os.getppid() == '$$':
     time.sleep(0.01)' > bound &
     outside=$!
     wait_for 30 test -s bound
-    in_cgroup "$dpm" acquire -p $outside --kinds udp -o outside.trace --duration 200ms --report report 2> err
+    in_cgroup "$dpm" acquire -p $outside --kinds udp -o outside.trace --duration 1s --report report 2> err
     kill $outside
     cat report err > said
     if grep -q 'UDP is metered only for processes in this container' said; then

@@ -97,7 +97,10 @@ done
 rm going
 # shellcheck disable=SC2086 # one word for each
 wait $clients
-sleep 0.2
+all_rest() {
+    ! ps -o stat= --ppid $master | grep -q '^[RD]'
+}
+wait_for 30 all_rest # all have returned from their last calls
 let_go
 check_equal "... and released cleanly" 0 $?
 check "... it runs on" kill -0 $master

@@ -66,7 +66,10 @@ bench -h "$scratch/data" -n -S -c 4 -t 100 > new-unix 2>&1
 bench -h "$scratch/data" -n -S -C -c 2 -t 10 > each 2>&1
 kill $old_tcp $old_unix
 wait $old_tcp $old_unix 2> wait.err
-sleep 0.2
+has_backends() {
+    [ "$(pgrep -c -P $server -f '^postgres: nobody ')" = "$1" ]
+}
+wait_for 30 has_backends 0 # each has read its client's last message
 let_go
 check_equal "... and released cleanly" 0 $?
 check "... it runs on" kill -0 $server
@@ -141,6 +144,7 @@ check "... and replied to all but the last, the end of the connection" jq -e \
 # Their connections are older than the metering: each has sent its first statement, which waits for a lock.
 mkfifo locked
 PGUSER=nobody psql -h 127.0.0.1 -p $port -q postgres < locked > locker.out 2>&1 &
+locker=$!
 exec 9> locked
 echo "select pg_advisory_lock(7);" >&9
 # count_locks GRANTED COUNT: whether there are as many of them
@@ -154,10 +158,10 @@ both_tcp=$!
 bench -h "$scratch/data" -n -f statements -c 2 -t 500 > both-unix 2>&1 &
 both_unix=$!
 check "four connections wait for it" wait_for 30 count_locks false 4
-take_over -o both.trace --ring 64M --name postgres --name pgbench --name psql
+take_over -o both.trace --ring 64M --descendants -p $server -p $both_tcp -p $both_unix -p $locker
 echo "select pg_advisory_unlock(7);" >&9
 wait $both_tcp $both_unix
-sleep 0.5
+wait_for 30 has_backends 1 # that of psql
 let_go
 exec 9>&-
 "$dpm" stats --json both.trace > stats.json 2> stats.err

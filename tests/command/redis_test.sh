@@ -50,7 +50,7 @@ exec 7> fifo
 # tell LINE TEXT TIMES: sends a line to the holder, and waits until it has printed the text this many times.
 tell() {
     echo "$1" >&7
-    wait_for 30 sh -c "[ \$(grep -c '$2' held) = $3 ]"
+    wait_for 120 sh -c "[ \$(grep -c '$2' held) = $3 ]"
 }
 
 tell use used 1

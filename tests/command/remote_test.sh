@@ -120,6 +120,7 @@ check_equal "the agent's own processes alone are refused" \
 cp "$(realpath /usr/bin/sleep)" "$shared/resting"
 run_in web2 "$shared/resting" 60 &
 sleeper=$!
+wait_for 30 run_in web2 pgrep -x resting
 on acquire --host web1,web2 --name resting --flags send -o one-has --duration 1s
 check_equal "a host without such a process is reported, and is no loss" "0 1 1" \
     "$? $(grep -c '^dpm: web1: no process is named resting$' err) $(grep -c 'records of 1 host, 0 lost, in one-has$' err)"
@@ -150,7 +151,7 @@ check "... every receive is matched exactly" jq -e '.trace.matching |
 check "... and nothing was lost" jq -e '.trace.lost == 0' stats.json
 
 echo input | on run -o input $few --host web1:"sh -c 'cat; : > $shared/first; exit 3'" \
-    --host web2:"sh -c 'cat; echo end; until [ -e $shared/first ]; do sleep 0.1; done; sleep 1; exit 5'"
+    --host web2:"sh -c 'cat; echo end; until [ -e $shared/first ]; do sleep 0.1; done; sleep 3; exit 5'"
 check_equal "the exit status is that of the first that failed" 3 $?
 check_equal "standard input is the first one's" "web1: input
 web2: end" "$(LC_ALL=C sort out)"
@@ -227,6 +228,7 @@ check_equal "... nor in a file that others can read" "" "$(find "$sessions" -typ
 filter=$!
 wait_for 30 test -s other/web1/data
 kill -9 $filter
+wait $filter 2> wait.err
 check "a filter of its own stores the packets, and is killed" test -s other/web1/metadata
 "$dpm" filter --from seen -o other > filter2.out 2>&1 &
 filter=$!

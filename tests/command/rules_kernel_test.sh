@@ -61,7 +61,8 @@ echo 'type=send, process=python*;' > changing.rules
 "$dpm" run --kinds pipe -r changing.rules --report report -o changing -- sh -c 'python3 writer.py log2 enough | cat > copied' &
 recorder=$!
 wait_for 30 test -s log2
-echo 'type=send,' > changing.rules
+echo 'type=send,' > changing.rules.new
+mv changing.rules.new changing.rules
 wait_for 30 grep -q 'changing.rules:2:1: the text ends: .*; the rules stay as they were' report
 check "wrong rules are reported, and the rules stay as they were" \
     grep -q 'changing.rules:2:1: the text ends: .*; the rules stay as they were' report
@@ -70,7 +71,7 @@ mv changing.rules.new changing.rules
 wait_for 30 grep -q 'changing.rules has changed' report
 check "other rules are read while the recording goes on" \
     grep -qx 'dpm: rules: changing.rules has changed, and is in force from now on' report
-sleep 0.2 # a few more writes
+wait_for 30 sh -c "'$dpm' dump --type receive changing 2> dump.err | grep -q RECEIVE"
 : > enough
 wait $recorder
 "$dpm" dump --json changing 2> err | jq -r 'select(.event == "FLAGS" or .event == "SEND" or .event == "RECEIVE" or

@@ -25,7 +25,7 @@ refused() {
     printf '%s\n' 'host: 127.0.0.1' 'port: -1' "ports_file_dir: \"$scratch\"" "$@" > nats.conf
     nats-server -c nats.conf > nats.log 2>&1 &
     server=$!
-    wait_for 30 sh -c 'ls nats-server_*.ports > ports 2> ls.err'
+    wait_for 30 sh -c 'ls nats-server_*.ports > ports 2> ls.err && grep -q "nats:" "$(cat ports)"'
     address=$(sed -n 's/.*"\(nats:[^"]*\)".*/\1/p' "$(cat ports)" | head -n 1)
     # nothing of this waits for the 30 s in which an agent must answer: --kill-after is never needed
     timeout -k 60 120 "$dpm" run -o t --fabric "$address" --credentials secret --rsh "$scratch/shell" --remote-dpm "$dpm" \

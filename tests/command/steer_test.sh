@@ -123,6 +123,7 @@ stands_at() {
 
 steering
 check "it tries more workers, by the command" wait_for 120 stands_at 4
+wait_for 30 grep -q '"try"' decisions
 check_equal "... as many as there are questions" "try workers of app 1 4" "$(jq -r '"\(.decision) \(.act) \(.from) \(.to)"' decisions)"
 check "... and says why" jq -e '(.reason | test("of 1 workers busy, .* messages wait")) and .predicted_gain > 0.5 and
     .goal == "requests/s of load" and .before > 0 and .number == 1 and .unit == "per_second" and .rough == false' decisions
@@ -200,9 +201,14 @@ when memory of memory above 100M set workers of app to 3 always
 END
 /usr/bin/python3 steered-memory.py &
 memory=$!
+has_memory() {
+    [ "$(awk '/^VmRSS/ { print $2 }' /proc/$memory/status)" -gt 102400 ]
+}
+wait_for 60 has_memory
 "$dpm" steer --json rules > decisions 2> err &
 steer=$!
 check "a rule acts by memory" wait_for 120 stands_at 3
+wait_for 30 grep -q '"try"' decisions
 check "... and says so" jq -se '.[0] | .decision == "try" and .rule == 9 and .predicted_gain == null and
     (.reason | test("^memory of memory above 100M: 1[0-9][0-9] MiB$"))' decisions
 kill $steer $memory
@@ -284,6 +290,7 @@ refused "-o of a trace that exists" 1 "traces/one: cannot be created: File exist
 steer=$!
 shares() { grep -q '^[6-9][0-9] [0-9]*$' workers; }
 check "with --session, what others record is steered" wait_for 120 shares
+wait_for 30 grep -q '"try"' decisions
 check "... by its figures" jq -se '.[-1] | .decision == "try" and .before > 0 and (.reason | test("a request takes .* ms at app, .* ms at slow"))' decisions
 "$dpm" steer --session traces remote > out 2> second
 check_equal "... by one loop" 1 $?

@@ -40,6 +40,7 @@ start() {
     host=$1
     name=$2
     shift 2
+    rm -f "$name.out" # an earlier site had one of this name
     on "$host" "$@" > "$name.out" 2>&1 < /dev/null &
     servers="$servers $!"
 }
@@ -126,7 +127,7 @@ record() {
     logged=$(wc -l < "$site/web/access.log")
     calls=$(ask_database "$database" "select calls from pg_stat_user_functions where funcname = 'answer'")
     on "$database" timeout 120 python3 "$programs/web_load.py" "$web" 8080 4 $requests > load.out
-    wait_for 10 all_logged
+    wait_for 60 all_logged
     end_recording
     wait $acquire
     status=$?

@@ -112,7 +112,7 @@ has_lines() {
     [ "$(wc -l < json)" -ge 3 ]
 }
 : > json
-"$dpm" acquire --name $name --store none --interval 300ms --json > json 2> err &
+"$dpm" acquire --descendants -p $load --store none --interval 300ms --json > json 2> err &
 acquire=$!
 wait_for 30 has_lines
 kill -INT $acquire
@@ -129,7 +129,7 @@ check "... the report is on standard error" grep -q '^Processes' err
 # shellcheck disable=SC2217 # it only holds the pipe open
 sleep 1000 < lines &
 reader=$!
-"$dpm" acquire --name $name --store none --duration 1s --interval 10ms --json > lines 2> err
+"$dpm" acquire --descendants -p $load --store none --duration 1s --interval 10ms --json > lines 2> err
 check_equal "a reader that reads nothing: the recording ends in time" 0 $?
 kill $reader
 wait $reader 2> wait.err # or what it has not read stays in the pipe

@@ -140,7 +140,7 @@ done
 # A full queue; the programs log the number of each datagram.
 for address in 127.0.0.1 ::1; do
     cat > full-$address.sh << END
-'$datagrams' receive $address $port 500 received-$address.log 5000 > receiver-$address & $bound
+'$datagrams' receive $address $port 2000 received-$address.log 5000 > receiver-$address & $bound
 '$datagrams' send $address $port 1000 400 20 sent-$address.log > sender-$address
 wait
 END

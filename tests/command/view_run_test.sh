@@ -116,10 +116,11 @@ check_equal "... has the instance" 1 "$(tail -n 1 out)"
 
 # ---- a receiver that is not there; several instances; the monitor is killed ----
 
+dead=$(free_port) # nobody is given it
 { cat object; cat << EOF_; } > each.view
 VIEW DEF Each (size: QueueManager[*].size, state: QueueManager[*].size + 0)
     ACTIVE WHEN QueueManager[*].size > 2;
-    NOTIFY $(cat port) OF 127.0.0.1 WITHIN 1 MS;
+    NOTIFY $dead OF 127.0.0.1 WITHIN 1 MS;
 END VIEW DEF
 VIEW DEF There (size: QueueManager[*].size) ACTIVE WHEN QueueManager[*].size >= 0; END VIEW DEF
 VIEW DEF Second (size: QueueManager[2].size) ACTIVE WHEN QueueManager[2].size > 2; END VIEW DEF
@@ -144,7 +145,7 @@ kill -INT $monitor
 wait $monitor
 check_equal "a signal ends it" 0 $?
 check_equal "a dead receiver is noted" 1 \
-    "$(grep -c "^dpm: note: 127.0.0.1 port $(cat port): Connection refused; trying again" err)"
+    "$(grep -c "^dpm: note: 127.0.0.1 port $dead: Connection refused; trying again" err)"
 check_equal "a dead receiver is counted, and blocks nothing" '0 1' \
     "$(jq -r 'select(.end) | .end.notifications[0] | "\(.sent) \(.dropped)"' each.json)"
 

@@ -373,7 +373,7 @@ static void spliced(int socket, int to, ssize_t result, ssize_t expected)
 
 static void let_queue_be_looked_at(void)
 {
-    usleep(1500000); /* the check is made once a second */
+    usleep(3000000); /* the check is made once a second, by a process that may have to wait for a CPU */
 }
 
 static void send_later(const int *pair)
