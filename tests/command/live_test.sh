@@ -196,26 +196,35 @@ has_last() {
 }
 check "the latest snapshot" wait_for 60 has_last
 
-# events SECONDS FILE OPTION...: what a reader has got after so long.
+# has_event ID FILE: whether it is there, with the empty line that ends it.
+has_event() {
+    awk -v id="id: $1" '$0 == id { begun = 1 } begun && $0 == "" { ended = 1 } END { exit !ended }' "$2"
+}
+# events ID FILE OPTION...: what a reader has got when it has this event.
 events() {
-    for_seconds=$1
+    id=$1
     to=$2
     shift 2
-    curl -sN -m "$for_seconds" -b cookies "$@" "$root/events" > "$to"
+    : > "$to"
+    curl -sN -b cookies "$@" "$root/events" > "$to" &
+    reader=$!
+    wait_for 60 has_event "$id" "$to"
+    kill $reader
+    wait $reader 2> wait.err
 }
 ids() {
     sed -n 's/^id: //p' "$1" | tr '\n' ' '
 }
-events 20 all
+latest=$(jq .time.number snapshot)
+events "$latest" all
 check_equal "the first event says what is looked at" '"alpha"' \
     "$(sed -n '/^event: about/{n;s/^data: //p;}' all | jq .subject)"
-latest=$(jq .time.number snapshot)
 check_equal "a reader gets all snapshots that are kept, in their order" "$(seq -s ' ' "$latest") " "$(ids all)"
-events 20 again -H "Last-Event-ID: $((latest - 1))"
+events "$latest" again -H "Last-Event-ID: $((latest - 1))"
 check_equal "one that was cut off gets what came after the last one that it has" "$latest " "$(ids again)"
-events 5 none -H "Last-Event-ID: $latest"
+curl -sN -m 5 -b cookies -H "Last-Event-ID: $latest" "$root/events" > none
 check_equal "... which may be nothing" "" "$(ids none)"
-events 20 other -H "Last-Event-ID: 4000000"
+events "$latest" other -H "Last-Event-ID: 4000000"
 check_equal "... one of an earlier server begins anew" "$(ids all)" "$(ids other)"
 
 # A finished trace played to its end in one step is the one line of dpm stats, but for what this program itself costs.
@@ -237,7 +246,7 @@ page
 curl -s -o answer -c cookies "$address"
 check "a trace of several snapshots is played to its end" wait_for 60 has_last
 latest=$(jq .time.number snapshot)
-events 20 again -H "Last-Event-ID: $((latest - 3))"
+events "$latest" again -H "Last-Event-ID: $((latest - 3))"
 check_equal "one that was cut off gets what came after the last one that it has, and no more" \
     "$((latest - 2)) $((latest - 1)) $latest " "$(ids again)"
 stop
