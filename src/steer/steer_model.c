@@ -49,6 +49,18 @@ static double time_of_goal(const struct steer_policy *policy, const struct steer
     return time;
 }
 
+/* Which part of it are times of single requests, such as those of their messages in flight. A client that does not ask all the time does
+ * not ask more often when it waits less. */
+static double part_of_goal(const struct steer_policy *policy, const struct steer_slice *window,
+                           double time)
+{
+    double all = time_of_goal(policy, window);
+
+    if (policy->measure == STEER_REQUESTS)
+        all = fmax(all, window->length);
+    return time / all;
+}
+
 /* If `part` of the goal's time became `times` as long: the gain. */
 static double gain_of(double part, double times)
 {
@@ -186,7 +198,8 @@ static bool model_shares(const struct steer_policy *policy, const struct steer_a
 
 /* ---- weight ---- */
 
-/* All that can be gained is that they run whenever they wait for a CPU now. While one thread waits, all requests may have to. */
+/* All that can be gained is that they run whenever they wait now for a CPU that others have: by chance, as much of their waits as others
+ * have of the CPUs. The rest is for CPUs to wake, and for each other. While one thread waits, all requests may have to. */
 static bool model_weight(const struct steer_act *act, const struct steer_setting *now,
                          const struct steer_slice *window, struct steer_candidate *candidate)
 {
@@ -198,13 +211,15 @@ static bool model_weight(const struct steer_act *act, const struct steer_setting
     }
     if (now->numbers[0] >= act->to || no_cpu <= 0)
         return false;
+    if (window->cpus > 0)
+        no_cpu *= fmin(1, fmax(0, window->busy - cpu / window->length) / window->cpus);
     uint32_t wanted = now->numbers[0] * 4;
     candidate->to.numbers[0] = wanted < act->to ? wanted : act->to;
     candidate->gain = fmin(gain_of(no_cpu / window->length, 0), no_cpu / fmax(1, cpu));
     candidate->is_rough = true;
     snprintf(candidate->reason, sizeof(candidate->reason),
-             "%.2f of its threads wait for a CPU, %.2f run", no_cpu / window->length,
-             cpu / window->length);
+             "%.2f of its threads wait for a CPU that others have, %.2f run",
+             no_cpu / window->length, cpu / window->length);
     return true;
 }
 
@@ -240,9 +255,9 @@ static bool model_all_cpus(const struct steer_cpus *set, double used, double no_
 
 /* The largest set of CPUs that share a cache, if it is enough. Where all CPUs are busy, threads wait for others to give way, which
  * fewer CPUs do not change; else for a CPU that sleeps to wake. */
-static bool model_cpus(const struct steer_machine *machine, const struct steer_act *act,
-                       const struct steer_setting *now, const struct steer_slice *window,
-                       struct steer_candidate *candidate)
+static bool model_cpus(const struct steer_policy *policy, const struct steer_machine *machine,
+                       const struct steer_act *act, const struct steer_setting *now,
+                       const struct steer_slice *window, struct steer_candidate *candidate)
 {
     const struct steer_talk talk = talk_of(act, window);
     double used = 0, no_cpu = 0;
@@ -259,7 +274,7 @@ static bool model_cpus(const struct steer_machine *machine, const struct steer_a
     if (talk.messages <= 0 || machine->set_count == 0 || machine->sets[0].count < used)
         return false;
     candidate->to.numbers[0] = 1; /* the largest stands first */
-    candidate->gain = gain_of((talk.time + no_cpu) / window->length, 0);
+    candidate->gain = gain_of(part_of_goal(policy, window, talk.time + no_cpu), 0);
     candidate->is_rough = true;
     snprintf(candidate->reason, sizeof(candidate->reason),
              "%.0f messages/s, each %.1f us in flight; they use %.2f CPUs",
@@ -280,7 +295,7 @@ bool steer_model(const struct steer_policy *policy, const struct steer_machine *
         return false;
     switch (act->kind) {
     case STEER_CPUS:
-        any = model_cpus(machine, act, now, window, &candidate);
+        any = model_cpus(policy, machine, act, now, window, &candidate);
         break;
     case STEER_WEIGHT:
         any = model_weight(act, now, window, &candidate);

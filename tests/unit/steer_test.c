@@ -1078,6 +1078,18 @@ static void test_weight(void **state)
     tell(&scene, "20 load.asked=400 load.outstanding=4 app.no_cpu=1 app.cpu=2");
     end(&scene, "try weight of app: 1 times -> 4 times; kept; try weight of app: 4 times -> 10 "
                 "times; kept; nothing");
+    begin(&scene, TWO GOAL "weight of app up to 10\n", false); /* others have 3 of 4 CPUs */
+    tell(&scene, "5 load.asked=200 load.outstanding=4 app.no_cpu=0.5 app.cpu=1 cpus=4");
+    assert_true(fabs(scene.last.predicted - 0.375) < 0.01);
+    assert_string_equal(scene.last.reason,
+                        "0.38 of its threads wait for a CPU that others have, 1.00 run");
+    end(&scene, "try weight of app: 1 times -> 4 times");
+    begin(&scene, TWO GOAL "weight of app up to 10\n", false); /* they wait for CPUs to wake */
+    tell(&scene, "5 load.asked=200 load.outstanding=4 app.no_cpu=0.5 app.cpu=0.2 cpus=0.4");
+    end(&scene, "nothing");
+    begin(&scene, TWO GOAL "weight of app up to 10\n", false); /* ... and for each other */
+    tell(&scene, "5 load.asked=200 load.outstanding=4 app.no_cpu=0.5 app.cpu=3.9 cpus=4");
+    end(&scene, "nothing");
 }
 
 static void test_cpus(void **state)
@@ -1103,6 +1115,23 @@ static void test_cpus(void **state)
     begin(&scene, TWO GOAL "cpus of load app\n", false); /* they do not talk */
     tell(&scene, "5 load.asked=200 load.outstanding=2 app.no_cpu=1");
     end(&scene, "nothing");
+    begin(&scene, TWO GOAL "cpus of load app\n", false); /* each wait is one of a request's own */
+    tell(&scene, "5 load.asked=200 load.outstanding=4 load>app=400,100 app.no_cpu=0.1 app.cpu=0.1");
+    end(&scene, "nothing");
+    begin(&scene, TWO GOAL "cpus of load app\n", false); /* ... of which there is one at a time */
+    tell(&scene, "5 load.asked=200 load.outstanding=1 load>app=400,100 app.no_cpu=0.1 app.cpu=0.1");
+    assert_true(fabs(scene.last.predicted - 0.163) < 0.001);
+    end(&scene, "try cpus of load app: any CPU -> CPU 0-3");
+    begin(&scene, TWO GOAL "cpus of load app\n",
+          false); /* it asks a tenth of the time: not oftener */
+    tell(&scene,
+         "5 load.asked=200 load.outstanding=0.1 load>app=400,100 app.no_cpu=0.01 app.cpu=0.1");
+    end(&scene, "nothing");
+    begin(&scene, TWO "goal latency mean of load\ncpus of load app\n",
+          false); /* but it may wait less */
+    tell(&scene,
+         "5 load.asked=200 load.outstanding=0.1 load>app=400,100 app.no_cpu=0.01 app.cpu=0.1");
+    end(&scene, "try cpus of load app: any CPU -> CPU 0-3");
 }
 
 /* A stage of a pipeline answers nothing: it works while it does not wait for messages. */
