@@ -49,16 +49,14 @@ static double time_of_goal(const struct steer_policy *policy, const struct steer
     return time;
 }
 
-/* Which part of it are times of single requests, such as those of their messages in flight. A client that does not ask all the time does
- * not ask more often when it waits less. */
+/* Times of single requests, such as those of their messages in flight, as a part of all that the goal's requests take, or of the
+ * window if that is longer: a client that pauses gets done only so much more. */
 static double part_of_goal(const struct steer_policy *policy, const struct steer_slice *window,
                            double time)
 {
-    double all = time_of_goal(policy, window);
+    double all = policy->measure == STEER_RECEIVED ? 0 : time_of_goal(policy, window);
 
-    if (policy->measure == STEER_REQUESTS)
-        all = fmax(all, window->length);
-    return time / all;
+    return time / fmax(all, window->length);
 }
 
 /* If `part` of the goal's time became `times` as long: the gain. */
@@ -198,8 +196,19 @@ static bool model_shares(const struct steer_policy *policy, const struct steer_a
 
 /* ---- weight ---- */
 
-/* All that can be gained is that they run whenever they wait now for a CPU that others have: by chance, as much of their waits as others
- * have of the CPUs. The rest is for CPUs to wake, and for each other. While one thread waits, all requests may have to. */
+/* Which part of its waits for a CPU the groups may owe to others. It is not known who had the CPU each time, so the CPUs that a waiting
+ * thread does not use itself count, by what others use of them. The other waits are for a CPU to wake, and for each other. */
+static double due_to_others(const struct steer_slice *window, double cpu, double no_cpu)
+{
+    double own = cpu / window->length, threads = fmax(1, (cpu + no_cpu) / window->length);
+    double others = fmax(0, window->busy - own);
+
+    if (window->cpus <= 0)
+        return 1;
+    return others <= 0 ? 0 : others / fmax(others, window->cpus - own / threads);
+}
+
+/* Only waits for a CPU that others have can be saved. While one thread waits, all requests may have to. */
 static bool model_weight(const struct steer_act *act, const struct steer_setting *now,
                          const struct steer_slice *window, struct steer_candidate *candidate)
 {
@@ -211,15 +220,18 @@ static bool model_weight(const struct steer_act *act, const struct steer_setting
     }
     if (now->numbers[0] >= act->to || no_cpu <= 0)
         return false;
-    if (window->cpus > 0)
-        no_cpu *= fmin(1, fmax(0, window->busy - cpu / window->length) / window->cpus);
+    double saved = no_cpu * due_to_others(window, cpu, no_cpu);
     uint32_t wanted = now->numbers[0] * 4;
     candidate->to.numbers[0] = wanted < act->to ? wanted : act->to;
-    candidate->gain = fmin(gain_of(no_cpu / window->length, 0), no_cpu / fmax(1, cpu));
+    candidate->gain = fmin(gain_of(saved / window->length, 0), saved / fmax(1, cpu));
     candidate->is_rough = true;
-    snprintf(candidate->reason, sizeof(candidate->reason),
-             "%.2f of its threads wait for a CPU that others have, %.2f run",
-             no_cpu / window->length, cpu / window->length);
+    int length = snprintf(candidate->reason, sizeof(candidate->reason),
+                          "%.2f of its threads wait for a CPU, %.2f run", no_cpu / window->length,
+                          cpu / window->length);
+    if (window->cpus > 0)
+        snprintf(candidate->reason + length, sizeof(candidate->reason) - (size_t)length,
+                 ", others use %.2f of %.0f CPUs", fmax(0, window->busy - cpu / window->length),
+                 window->cpus);
     return true;
 }
 

@@ -1080,9 +1080,13 @@ static void test_weight(void **state)
                 "times; kept; nothing");
     begin(&scene, TWO GOAL "weight of app up to 10\n", false); /* others have 3 of 4 CPUs */
     tell(&scene, "5 load.asked=200 load.outstanding=4 app.no_cpu=0.5 app.cpu=1 cpus=4");
-    assert_true(fabs(scene.last.predicted - 0.375) < 0.01);
+    assert_true(fabs(scene.last.predicted - 0.45) < 0.01);
     assert_string_equal(scene.last.reason,
-                        "0.38 of its threads wait for a CPU that others have, 1.00 run");
+                        "0.50 of its threads wait for a CPU, 1.00 run, others use 3.00 of 4 CPUs");
+    end(&scene, "try weight of app: 1 times -> 4 times");
+    begin(&scene, TWO GOAL "weight of app up to 10\n", false); /* none waits for itself */
+    tell(&scene, "5 load.asked=200 load.outstanding=1 app.no_cpu=0.1 app.cpu=0.9 cpus=4");
+    assert_true(fabs(scene.last.predicted - 0.11) < 0.002);
     end(&scene, "try weight of app: 1 times -> 4 times");
     begin(&scene, TWO GOAL "weight of app up to 10\n", false); /* they wait for CPUs to wake */
     tell(&scene, "5 load.asked=200 load.outstanding=4 app.no_cpu=0.5 app.cpu=0.2 cpus=0.4");
@@ -1122,15 +1126,15 @@ static void test_cpus(void **state)
     tell(&scene, "5 load.asked=200 load.outstanding=1 load>app=400,100 app.no_cpu=0.1 app.cpu=0.1");
     assert_true(fabs(scene.last.predicted - 0.163) < 0.001);
     end(&scene, "try cpus of load app: any CPU -> CPU 0-3");
-    begin(&scene, TWO GOAL "cpus of load app\n",
-          false); /* it asks a tenth of the time: not oftener */
-    tell(&scene,
-         "5 load.asked=200 load.outstanding=0.1 load>app=400,100 app.no_cpu=0.01 app.cpu=0.1");
+    begin(&scene, TWO GOAL "cpus of load app\n", false); /* of a pause, nothing is gained */
+    tell(&scene, "5 load.asked=200 load.outstanding=0.1 load>app=400,100 app.no_cpu=0.01");
     end(&scene, "nothing");
-    begin(&scene, TWO "goal latency mean of load\ncpus of load app\n",
-          false); /* but it may wait less */
-    tell(&scene,
-         "5 load.asked=200 load.outstanding=0.1 load>app=400,100 app.no_cpu=0.01 app.cpu=0.1");
+    begin(&scene, TWO "goal latency mean of app\ncpus of load app\n", false); /* nor of idle time */
+    tell(&scene, "5 load.asked=200 app.requests=200 app.busy=0.05 load>app=400,100");
+    end(&scene, "nothing");
+    begin(&scene, TWO "goal received messages/s of app\ncpus of load app\n", false);
+    tell(&scene, "5 app.received=400 app.threads=40 load>app=400,1000");
+    assert_true(fabs(scene.last.predicted - 0.667) < 0.001);
     end(&scene, "try cpus of load app: any CPU -> CPU 0-3");
 }
 
