@@ -55,7 +55,7 @@ for study in "$@"; do
         first=$(jq -rs '[.[] | select(.decision == "try")][0].time_ns | if . == null then "-" else . / 1e9 end' "$DECISIONS")
         best=$("$here/../examples/steering/$study.sh" best)
         echo "$off $on $best $first $(cat "$COST")" |
-            awk '{ print $1, $2, $3, 100 * ($2 / $1 - 1), $3 < 1.02 * $1 ? "-" : 100 * ($2 - $1) / ($3 - $1), $4, $5 }' >> "$scratch/rows"
+            awk '{ print $1, $2, $3, 100 * ($2 / $1 - 1), ($3 - $1) == 0 ? 0 : 100 * ($2 - $1) / ($3 - $1), $4, $5 }' >> "$scratch/rows"
     done
     # outside of these two are 2 * (1 + n) / 2^n of 100% with the second, and 2 / 2^n with the lowest and the highest
     low=$((runs > 8 ? 2 : 1))
@@ -63,8 +63,8 @@ for study in "$@"; do
     [ "$runs" -lt 6 ] || interval=$(printf '%+.0f to %+.0f' "$(at 4 $low)" "$(at 4 $((runs + 1 - low)))")
     first=$(median 6)
     [ "$first" = - ] || first=$(printf '%.1f' "$first")
-    part=$(median 5)
-    [ "$part" = - ] || part=$(printf '%.0f%%' "$part")
+    part=-
+    ! awk "BEGIN { exit !($(median 3) >= 1.02 * $(median 1)) }" || part=$(printf '%.0f%%' "$(median 5)")
     # shellcheck disable=SC2059 # a format
     printf "$format" "$study" "$(median 1)" "$(median 2)" "$(median 3)" \
         "$(printf '%+.0f (%s)' "$(median 4)" "$interval")" \

@@ -121,10 +121,14 @@ check_equal "... its filter stores it, and no other one" "a a.beside b dpm-third
     "$(find third -mindepth 1 -maxdepth 1 -printf '%f\n' | sort | xargs) $(ls -d dpm-third-second.traces/*)"
 pids main > main.pids
 pids beside > beside.pids
+several_pictures() {
+    [ "$(grep -cF -f "$named.pids" "$1")" -gt 3 ]
+}
+check "the processes of both jobs are known" sh -c '[ -s main.pids ] && [ -s beside.pids ]'
 for named in main beside; do
     timeout 100 "$dpm" top "third/$named" > "top.$named" 2> top.err &
     top=$!
-    wait_for 60 grep -qF -f "$named.pids" "top.$named"
+    wait_for 60 several_pictures "top.$named"
     kill $top
     wait $top
 done

@@ -71,7 +71,10 @@ def truth(pid):
         return "killed"
     if state == "T":
         return "stopped"
-    return "new" if os.readlink(f"/proc/{pid}/exe") == os.path.realpath(DPM) else "running"
+    try:
+        return "new" if os.readlink(f"/proc/{pid}/exe") == os.path.realpath(DPM) else "running"
+    except OSError:  # it has ended since
+        return "killed"
 
 
 def children(of):
@@ -88,7 +91,7 @@ def agrees(pid, state):
 
 def states():
     """{pid: state}, as a controller shows them; they are those of /proc, and none is missing."""
-    until = time.monotonic() + 10
+    until = time.monotonic() + 60
     while True:
         found = {int(pid): state for pid, state in re.findall(r"^(\d+) +(new|running|stopped|killed) ", job("jobs", "j"), re.M)}
         differ = [(pid, state, truth(pid)) for pid, state in found.items() if not agrees(pid, state)]

@@ -383,7 +383,7 @@ fi
 # ---- controllers that are killed while the agent is asked ----
 
 check_equal "controllers are killed, and others go on" "" \
-    "$(mkdir killed && cd killed && timeout 120 python3 "$tests/controller_killed.py" "$dpm" 0 1 2>&1)"
+    "$(mkdir killed && cd killed && timeout 300 python3 "$tests/controller_killed.py" "$dpm" 0 1 2>&1)"
 
 # ---- on a terminal ----
 

@@ -117,7 +117,7 @@ def answer(reply, request, agent):
         text = json.dumps({"jsonrpc": "2.0", "dpm": 1, "id": number, "error": {"code": -32000, "message": "no space left"}})
     if MODE == "busy" and method == "recording.acquire":
         say_started(agent)
-        time.sleep(1)  # so the controller has both when it has the answer
+        time.sleep(5)  # so the controller has both when it has the answer
     publish(reply, text)
     if MODE == "deaf" and method == "process.start":
         publish(agent["subject"] + ".output.4000000.out", "begun\n")

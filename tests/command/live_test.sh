@@ -206,7 +206,7 @@ events() {
     to=$2
     shift 2
     : > "$to"
-    curl -sN -b cookies "$@" "$root/events" > "$to" &
+    curl -sN -m 100 -b cookies "$@" "$root/events" > "$to" &
     reader=$!
     wait_for 60 has_event "$id" "$to"
     kill $reader

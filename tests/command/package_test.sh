@@ -168,7 +168,14 @@ echo $? > report.status
 timeout 60 dpm live --port 0 bare.trace > live.without 2>&1
 echo $? > live.without.status
 install install libmicrohttpd12 > live.out 2>&1
-timeout 30 dpm live --port 0 bare.trace > live.with 2>&1
+timeout 60 dpm live --port 0 bare.trace > live.with 2>&1 &
+live=$!
+for _ in $(seq 150); do
+    grep -q 'metrics of' live.with && break
+    sleep 0.2
+done
+kill $live
+wait $live
 
 # scripts/hosts wants python3, ssh, sshd and mount(8)
 install install nats-server openssh-client openssh-server libwrap0 iproute2 python3-minimal hostname mount > hosts.out 2>&1

@@ -59,7 +59,7 @@ all_ask() {
     [ "$(wc -l < old-pids)" = 6 ]
 }
 wait_for 30 all_ask
-check "it is taken over under load" take_over -o postgres.trace --ring 64M --name postgres
+check "it is taken over under load" take_over -o postgres.trace --ring 64M --descendants -p $server
 begun=$(date +%s.%N)
 PGSSLMODE=disable bench -h 127.0.0.1 -n -S -c 4 -t 100 > new-tcp 2>&1
 bench -h "$scratch/data" -n -S -c 4 -t 100 > new-unix 2>&1

@@ -78,7 +78,7 @@ done
 if only_kernel "acquired processes" "it cannot acquire"; then
     ./named go 30 some arguments to be overwritten &
     victim=$!
-    wait_for 30 grep -qx named /proc/$victim/comm
+    wait_for 30 grep -qx boss /proc/$victim/comm
     rm -rf n.trace
     take_over -o n.trace --report report $victim
     touch go

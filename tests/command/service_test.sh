@@ -14,7 +14,7 @@ trap 'kill $service $server $filter 2> kill.err; rm -rf "$scratch"' EXIT
 port=$(free_port)
 (umask 077 && echo user:secret > secret)
 cat > config.json << END
-{ "records": "$scratch/records", "kinds": "unix", "max_size": "2G", "interval": "1s", "keep": 2,
+{ "records": "$scratch/records", "kinds": "unix", "max_size": "1G", "interval": "1s", "keep": 2,
   "fabric": "nats://127.0.0.1:$port", "credentials": "$scratch/secret" }
 END
 

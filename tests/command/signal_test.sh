@@ -12,9 +12,9 @@ cd "$scratch" || exit 1
 # record METER [FLAGS]: `expected` and `found`, sorted; `records` with all SIGNAL and STREAM records.
 record() {
     rm -rf s.trace ready
-    sleep 60 &
+    sleep 600 &
     other=$!
-    sh -c 'for i in $(seq 400); do [ -s ready ] && break; sleep 0.05; done; kill -USR2 "$(cat ready)"' &
+    sh -c 'for i in $(seq 2400); do [ -s ready ] && break; sleep 0.05; done; kill -USR2 "$(cat ready)"' &
     sender=$!
     "$dpm" run --meter "$1" --kinds pipe ${2:+--flags "$2"} -o s.trace --report report -- "$signals" $other ready > out 2> err
     wait $other $sender 2> /dev/null

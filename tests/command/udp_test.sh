@@ -65,7 +65,7 @@ tap=$!
 if wait_for 30 test -s listening; then
     cat > tapped.sh << END
 for address in 127.0.0.1 ::1; do
-    '$datagrams' receive \$address $port 0 > tapped.receiver & $bound
+    '$datagrams' receive \$address $port 0 /dev/null 1000000 > tapped.receiver & $bound
     '$datagrams' send \$address $port 300 500 1 > tapped.sender
     wait
 done
@@ -317,11 +317,11 @@ END
 for address in 127.0.0.1 ::1; do
     records full-$address
     jq -s -f edges.jq --rawfile sent sent-$address.log --rawfile received received-$address.log full-$address.json > edges.json
-    check "a full queue, $address: each SEND and RECEIVE is one of the programs' own" jq -e '.logged and .received > 20' edges.json
+    check "a full queue, $address: each SEND and RECEIVE is one of the programs' own" jq -e '.logged and .received > 5' edges.json
     check_equal "... each RECEIVE has one edge, and it is exact" 0 "$(jq .not_exact edges.json)"
     check_equal "... it leads to the SEND of the number that was received" 0 "$(jq .wrong edges.json)"
     dropped=$(sed 's/.*dropped //' receiver-$address)
-    check "... (many were dropped)" test "$dropped" -gt 100
+    check "... (some were dropped)" test "$dropped" -gt 20
     check_equal "... no edge leads to as many as the kernel has dropped" "$dropped" "$(jq -s '
         ([.[].edges[]? | select(.event == "SEND") | "\(.stream) \(.sequence)"] | unique | length) as $received |
         [.[] | select(.event == "SEND")] | length - $received' full-$address.json)"

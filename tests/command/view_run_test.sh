@@ -116,7 +116,7 @@ check_equal "... has the instance" 1 "$(tail -n 1 out)"
 
 # ---- a receiver that is not there; several instances; the monitor is killed ----
 
-dead=$(free_port) # nobody is given it
+dead=$(free_port) # the kernel gives it to nobody
 { cat object; cat << EOF_; } > each.view
 VIEW DEF Each (size: QueueManager[*].size, state: QueueManager[*].size + 0)
     ACTIVE WHEN QueueManager[*].size > 2;

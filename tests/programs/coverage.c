@@ -373,7 +373,8 @@ static void spliced(int socket, int to, ssize_t result, ssize_t expected)
 
 static void let_queue_be_looked_at(void)
 {
-    usleep(3000000); /* the check is made once a second, by a process that may have to wait for a CPU */
+    usleep(
+        3000000); /* the check is made once a second, by a process that may have to wait for a CPU */
 }
 
 static void send_later(const int *pair)
@@ -857,7 +858,7 @@ int main(int argc, char **argv)
         must(log_file >= 0);
         char *rest = argv[1];
         do {
-            alarm(30); /* for each way */
+            alarm(60); /* for each way */
             result = go(strsep(&rest, ","), argv[2]);
         } while (result == 0 && rest != NULL);
     }

@@ -271,7 +271,7 @@ int pipe_through_uring(const int *pair)
         read_by_request(both[0], bytes);
         usleep(
             /* the meter checks them once a second, and accepts a count that has not changed */
-            3000000);
+            6000000);
     }
     for (int i = 0; i < 2; i++) { /* as before: the counts agree again */
         int *pipes = i == 0 ? written : read_by;

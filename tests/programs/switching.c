@@ -238,6 +238,10 @@ int main(int argc, char **argv)
     if (meter->change(meter, 0, &everything, &problem) < 0)
         give_up(&problem);
     usleep(100000);
+    for (int i = 0; i < 30000 && meter->live(meter) < 7; i++) { /* all of the load have begun */
+        drain(meter, writer);
+        usleep(1000);
+    }
     pid_t left = any_process(meter);
     uint32_t live = meter->live(meter);
     switch_off(meter, METER_TCP);

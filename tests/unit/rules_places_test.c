@@ -197,7 +197,7 @@ static void fake_open(struct fake *fake, uint64_t seed, bool selects)
                   .stop = fake_detach,
                   .detach = fake_detach,
                   .close = fake_close},
-        .world = {.seed = seed, .time = clock_now(CLOCK_MONOTONIC) + 1000000000},
+        .world = {.seed = seed, .time = clock_now(CLOCK_MONOTONIC) + 60000000000},
         .next = 1, /* MACHINE is the recorder's */
         .seed = seed,
     };
