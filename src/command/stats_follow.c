@@ -10,7 +10,8 @@
 #include <errno.h>
 #include <poll.h>
 
-#define FOLLOW_INTERVAL 100 /* ms, where no change is noticed */
+#define FOLLOW_INTERVAL 100  /* ms, where no change is noticed */
+#define LOOK_EACH       1024 /* events, between looks at the clock */
 
 struct following {
     struct statistics *statistics;
@@ -20,6 +21,7 @@ struct following {
     uint64_t interval;
     uint64_t next; /* time of the next report */
     uint64_t overtaken;
+    unsigned events; /* since the last look at the clock */
 };
 
 /* A trace that keeps only the newest may have removed records before they were read. */
@@ -55,6 +57,18 @@ static int report_if_due(struct following *following, struct problem *problem)
     return result < 0 ? result : command_flush_output(problem);
 }
 
+/* As an analysis behind the others: reports come also while more is written than is read. */
+static int report_between(void *self, const struct history_event *event, struct problem *problem)
+{
+    struct following *following = self;
+
+    (void)event;
+    if (following->events++ < LOOK_EACH)
+        return 0;
+    following->events = 0;
+    return report_if_due(following, problem);
+}
+
 static int wait_for_more(const struct following *following, struct source *source)
 {
     struct pollfd file = {.fd = source_descriptor(source), .events = POLLIN};
@@ -67,9 +81,11 @@ static int wait_for_more(const struct following *following, struct source *sourc
 static int follow(struct following *following, const struct traces *traces,
                   const struct analysis *analysis, struct problem *problem)
 {
+    const struct analysis analyses[] = {*analysis, {"the reports", following, report_between}};
     int result;
 
-    while ((result = analyses_read(traces->history, analysis, 1, problem)) == SOURCE_NONE_YET) {
+    while ((result = analyses_read(traces->history, analyses, ARRAY_SIZE(analyses), problem)) ==
+           SOURCE_NONE_YET) {
         say_overtaken(following, traces->opened[0]);
         result = report_if_due(following, problem);
         if (result < 0)

@@ -6,6 +6,7 @@
 . "$(dirname "$0")/meter.sh"
 need_meter
 need_programs jq
+build=$(realpath "$1")
 cd "$scratch" || exit 1
 
 cat > talk.sh <<'SCRIPT'
@@ -75,6 +76,12 @@ check "a folder of such a trace" test ! -e folder/db1/control
 COLUMNS=160 timeout 20 "$dpm" top folder > top.out 2> top.err
 check_equal "... is shown" 0 $?
 check "... with its processes" grep -q '^cat' top.out
+
+"$build/bench/generate" --records 60000 much > generated.out
+"$dpm" stats --follow --interval 1ms much > tables.out
+check "who is behind reports, too, before everything is read" reports 2 tables.out
+"$dpm" stats --follow --interval 1ms --json much > lines.out
+check "... also in lines" test "$(wc -l < lines.out)" -ge 2
 
 # refused TEXT OPTION...: wrong usage.
 refused() {
