@@ -6,7 +6,7 @@
 #   off, on, best   how much the clients got done a second: medians
 #   gain            of `on` over `off`, by run: median, and in brackets its confidence interval of 95% or more, by order statistics: of 9 runs or
 #                   more, from the second lowest to the second highest; of 6 to 8, from the lowest to the highest; of fewer, there is none
-#   of best         the same gain as a part of that of `best`; -: that gains less than 2%, so there is nothing to gain
+#   of best         the gain of the median as a part of that of `best`; -: that gains less than 2%, so there is nothing to gain
 #   first           seconds until the first act, of those that there were; -: there was none
 #   CPU             how many percent of a CPU `dpm steer` itself used: median
 #   wrong           how many acts were undone after which the goal was worse than with them, by 5% or more: they had helped
@@ -55,19 +55,19 @@ for study in "$@"; do
         first=$(jq -rs '[.[] | select(.decision == "try")][0].time_ns | if . == null then "-" else . / 1e9 end' "$DECISIONS")
         best=$("$here/../examples/steering/$study.sh" best)
         echo "$off $on $best $first $(cat "$COST")" |
-            awk '{ print $1, $2, $3, 100 * ($2 / $1 - 1), ($3 - $1) == 0 ? 0 : 100 * ($2 - $1) / ($3 - $1), $4, $5 }' >> "$scratch/rows"
+            awk '{ print $1, $2, $3, 100 * ($2 / $1 - 1), $4, $5 }' >> "$scratch/rows"
     done
     # outside of these two are 2 * (1 + n) / 2^n of 100% with the second, and 2 / 2^n with the lowest and the highest
     low=$((runs > 8 ? 2 : 1))
     interval='too few runs'
     [ "$runs" -lt 6 ] || interval=$(printf '%+.0f to %+.0f' "$(at 4 $low)" "$(at 4 $((runs + 1 - low)))")
-    first=$(median 6)
+    first=$(median 5)
     [ "$first" = - ] || first=$(printf '%.1f' "$first")
     part=-
-    ! awk "BEGIN { exit !($(median 3) >= 1.02 * $(median 1)) }" || part=$(printf '%.0f%%' "$(median 5)")
+    ! awk "BEGIN { exit !($(median 3) >= 1.02 * $(median 1)) }" || part=$(awk "BEGIN { printf \"%.0f%%\", 100 * ($(median 2) - $(median 1)) / ($(median 3) - $(median 1)) }")
     # shellcheck disable=SC2059 # a format
     printf "$format" "$study" "$(median 1)" "$(median 2)" "$(median 3)" \
         "$(printf '%+.0f (%s)' "$(median 4)" "$interval")" \
-        "$part" "$first" "$(printf '%.1f' "$(median 7)")" "$(wrong)" \
+        "$part" "$first" "$(printf '%.1f' "$(median 6)")" "$(wrong)" \
         "$(acts try) tried: $(acts kept) kept, $(acts undone) undone, $(acts failed) failed"
 done

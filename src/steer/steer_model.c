@@ -49,14 +49,17 @@ static double time_of_goal(const struct steer_policy *policy, const struct steer
     return time;
 }
 
-/* Times of single requests, such as those of their messages in flight, as a part of all that the goal's requests take, or of the
- * window if that is longer: a client that pauses gets done only so much more. */
+/* Times of single requests, such as those of their messages in flight, as a part of all that the goal's requests take; but of the window,
+ * if that is longer, for a client that pauses, since it gets done only so much more, and for a group that answers, since its requests
+ * begin when they have come. Of messages, too, which is an upper bound: several wait at once. */
 static double part_of_goal(const struct steer_policy *policy, const struct steer_slice *window,
                            double time)
 {
     double all = policy->measure == STEER_RECEIVED ? 0 : time_of_goal(policy, window);
 
-    return time / fmax(all, window->length);
+    if (!steer_is_latency(policy->measure) || window->groups[policy->goal].requests > 0)
+        all = fmax(all, window->length);
+    return time / all;
 }
 
 /* If `part` of the goal's time became `times` as long: the gain. */
@@ -196,7 +199,7 @@ static bool model_shares(const struct steer_policy *policy, const struct steer_a
 
 /* ---- weight ---- */
 
-/* Which part of its waits for a CPU the groups may owe to others. It is not known who had the CPU each time, so the CPUs that a waiting
+/* Which part of their waits for a CPU the groups may owe to others. It is not known who had the CPU each time, so the CPUs that a waiting
  * thread does not use itself count, by what others use of them. The other waits are for a CPU to wake, and for each other. */
 static double due_to_others(const struct steer_slice *window, double cpu, double no_cpu)
 {

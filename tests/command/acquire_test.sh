@@ -355,7 +355,7 @@ record_all() {
 for _ in 1 2 3; do # what other tests send meanwhile is recorded, too, and may fill the ring
     repeat record_all
     [ "$(jq .trace.lost all.json)" != 0 ] || break
-    echo "# $(jq .trace.lost all.json) records were lost: again"
+    echo "# $(jq .trace.lost all.json) records were lost"
 done
 check_equal "with --all no process is missing" 0 "$notes"
 check_equal "with --all a program that began later has its own figures" "20000 1000000" \

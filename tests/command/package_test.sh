@@ -168,9 +168,9 @@ echo $? > report.status
 timeout 60 dpm live --port 0 bare.trace > live.without 2>&1
 echo $? > live.without.status
 install install libmicrohttpd12 > live.out 2>&1
-timeout 60 dpm live --port 0 bare.trace > live.with 2>&1 &
+timeout 120 dpm live --port 0 bare.trace > live.with 2>&1 &
 live=$!
-for _ in $(seq 150); do
+for _ in $(seq 500); do
     grep -q 'metrics of' live.with && break
     sleep 0.2
 done

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# postgres_test.sh BUILD_FOLDER: a database, which creates a process for each connection, is acquired by name while
-# pgbench works. Each later backend in its log must be in the trace with its connection, over TCP and UNIX sockets; and
+# postgres_test.sh BUILD_FOLDER: a database, which creates a process for each connection, is acquired with its descendants
+# while pgbench works. Each later backend in its log must be in the trace with its connection, over TCP and UNIX sockets; and
 # the backends have received what pgbench reports.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/meter.sh"

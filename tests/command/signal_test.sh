@@ -17,6 +17,7 @@ record() {
     sh -c 'for i in $(seq 2400); do [ -s ready ] && break; sleep 0.05; done; kill -USR2 "$(cat ready)"' &
     sender=$!
     "$dpm" run --meter "$1" --kinds pipe ${2:+--flags "$2"} -o s.trace --report report -- "$signals" $other ready > out 2> err
+    kill $other $sender 2> kill.err # if the program has not come that far
     wait $other $sender 2> /dev/null
     program=$(cat ready)
     (grep -v thread out; echo "12 $sender $program 0 0") | sort > expected

@@ -6,7 +6,7 @@
  *          COUNT datagrams of 4 to LARGEST bytes, PAUSE microseconds after each; every second one by
  *          a connected socket. Prints `sent N bytes B`.
  *      datagrams receive ADDRESS PORT PAUSE [LOG [BUFFER]]
- *          until none comes for a second, PAUSE microseconds after each, from a socket with a buffer
+ *          until none comes for five seconds, PAUSE microseconds after each, from a socket with a buffer
  *          (SO_RCVBUF) of BUFFER bytes. Prints `received N bytes B dropped D`, where D is the kernel's
  *          drop count of the socket.
  *

@@ -242,6 +242,8 @@ int main(int argc, char **argv)
         drain(meter, writer);
         usleep(1000);
     }
+    if (meter->live(meter) < 7)
+        errx(EXIT_FAILURE, "only %u processes of the load live", meter->live(meter));
     pid_t left = any_process(meter);
     uint32_t live = meter->live(meter);
     switch_off(meter, METER_TCP);

@@ -70,6 +70,7 @@ static void wait_for_agent(void)
         if (answer != 0)
             usleep(50000);
     }
+    assert_int_equal(answer, 0);
     json_decref(hello);
 }
 

@@ -1129,6 +1129,10 @@ static void test_cpus(void **state)
     begin(&scene, TWO GOAL "cpus of load app\n", false); /* of a pause, nothing is gained */
     tell(&scene, "5 load.asked=200 load.outstanding=0.1 load>app=400,100 app.no_cpu=0.01");
     end(&scene, "nothing");
+    begin(&scene, TWO "goal latency mean of load\ncpus of load app\n",
+          false); /* but it waits less */
+    tell(&scene, "5 load.asked=200 load.outstanding=0.1 load>app=400,100 app.no_cpu=0.01");
+    end(&scene, "try cpus of load app: any CPU -> CPU 0-3");
     begin(&scene, TWO "goal latency mean of app\ncpus of load app\n", false); /* nor of idle time */
     tell(&scene, "5 load.asked=200 app.requests=200 app.busy=0.05 load>app=400,100");
     end(&scene, "nothing");
