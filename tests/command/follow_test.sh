@@ -77,7 +77,7 @@ COLUMNS=160 timeout 20 "$dpm" top folder > top.out 2> top.err
 check_equal "... is shown" 0 $?
 check "... with its processes" grep -q '^cat' top.out
 
-"$build/bench/generate" --records 60000 much > generated.out
+"$build/bench/generate" --records 60000 much more > generated.out
 "$dpm" stats --follow --interval 1ms much > tables.out
 check "who is behind reports, too, before everything is read" reports 2 tables.out
 "$dpm" stats --follow --interval 1ms --json much > lines.out

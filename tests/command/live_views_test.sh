@@ -258,6 +258,10 @@ status() {
 }
 check_equal "why needs the cookie" 401 "$(status "$site/why?from=0&to=1000000000")"
 curl -sf -c cookies -o page.html "$page"
+has_snapshot() {
+    curl -sf -b cookies "$site/snapshot.json" | jq -e .time.last
+}
+check "there are snapshots, by whose clock the page asks" wait_for 60 has_snapshot
 check_equal "... and then answers" 200 "$(status -b cookies "$site/why?from=0&to=10000000000")"
 COLUMNS=100 "$dpm" why --from 0s --to 10s alpha > why.out 2>&1
 check_equal "... as dpm why does" "$(cat why.out)" "$(cat answer)"
