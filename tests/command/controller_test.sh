@@ -53,7 +53,7 @@ none_of() {
     [ -z "$(find_all "$@")" ]
 }
 left() {
-    wait_for 30 none_of "$@"
+    wait_for 90 none_of "$@" # one whose connection broke just then ends by itself, a minute later
     find_all "$@"
 }
 
