@@ -42,8 +42,9 @@
 #define NO_PROGRESS (30 * SECOND) /* after the end of the session */
 #define AWAY_MOST   (30 * SECOND) /* the server, which is started again when it dies */
 #define LINES_WAIT  (30 * SECOND) /* for the reader of lines of JSON */
-#define QUIET                                                                                      \
-    (2 * SECOND) /* the same, when all that is expected is stored: others may have been cut off */
+/* The same, when all that is expected is stored: the rest may be of recordings that were cut off. But also what was on its
+ * way to us when a server was killed, or our acknowledgement of it: that comes again. */
+#define QUIET (2 * FILTER_AGAIN_MS * 1000000ULL)
 
 struct filtering {
     const struct filter_asked *asked;

@@ -15,11 +15,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define AGAIN_MS 5000 /* after which the server sends again what was not acknowledged */
-
 /* How long packets without metadata are sent back: what was not acknowledged has come again by then. And how often at least: the
  * filter may have done nothing meanwhile, as on a full disk. */
-#define SENT_BACK_FOR   (3 * AGAIN_MS * 1000000ull) /* ns */
+#define SENT_BACK_FOR   (3 * FILTER_AGAIN_MS * 1000000ull) /* ns */
 #define SENT_BACK_LEAST 5u
 
 struct received {
@@ -114,8 +112,8 @@ static int begin(struct filter *filter, struct fabric *fabric, const struct filt
         uint64_t hash = machine == NULL ? 0 : hash_bytes(0, machine, strlen(machine)) >> 32;
         snprintf(durable, sizeof(durable), machine == NULL ? "%s" : "%s-%08" PRIx64,
                  options->durable, hash);
-        result =
-            fabric_consumer_new(fabric, machine, durable, AGAIN_MS, &filter->consumers[i], problem);
+        result = fabric_consumer_new(fabric, machine, durable, FILTER_AGAIN_MS,
+                                     &filter->consumers[i], problem);
         if (result < 0)
             break;
         filter->consumer_count++;

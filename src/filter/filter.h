@@ -46,6 +46,8 @@ struct filter_options {
 
 struct filter;
 
+#define FILTER_AGAIN_MS 5000 /* what was not acknowledged comes again after this time */
+
 #define FILTER_NAME_SIZE (FABRIC_NAME_MOST + 1)
 
 /* A name for the consumer which is the same whenever a filter runs on this machine with this folder. `folder` NULL: a

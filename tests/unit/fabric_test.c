@@ -511,7 +511,32 @@ static void test_server_killed(void **context)
     fabric_publisher_free(publisher);
 }
 
-/* A full stream is reported; when there is space again, everything comes, in order. */
+/* A server is killed while an acknowledgement is on its way: what that was for comes again and is dropped, then nothing is left. */
+static void test_acknowledgement_lost(void **context)
+{
+    struct fabric_publisher *publisher;
+    struct fabric_consumer *consumer;
+    struct fabric_packet packet;
+
+    need_server(context);
+    must(fabric_publisher_new(world.agent, "main", 0, &publisher, &problem));
+    must(fabric_consumer_new(world.controller, NULL, "filter1", 1000, &consumer, &problem));
+    for (uint64_t number = 0; number < 3; number++)
+        publish(publisher, number);
+    must(fabric_settle(world.agent, LONG_MS, &problem));
+    consume(consumer, 0, 2);
+    assert_int_equal(fabric_consumer_next(consumer, LONG_MS, &packet, &problem), 1);
+    pid_t server = world_server_process(&world);
+    assert_int_equal(kill(server, SIGSTOP), 0);
+    fabric_consumer_done(consumer, &packet, true);
+    assert_int_equal(kill(server, SIGKILL), 0);
+    while (fabric_consumer_left(consumer, &problem) !=
+           0) /* nor is it known while there is no server */
+        assert_int_equal(fabric_consumer_next(consumer, 100, &packet, &problem), 0);
+    fabric_consumer_free(consumer);
+    fabric_publisher_free(publisher);
+}
+
 /* A server may lose one of the streams. */
 static void test_has_streams(void **context)
 {
@@ -557,6 +582,7 @@ static void test_kept(void **context)
     json_decref(value);
 }
 
+/* A full stream is reported; when there is space again, everything comes, in order. */
 static void test_full(void **context)
 {
     struct fabric_limits limits = {.packet_bytes = 1u << 20};
@@ -690,6 +716,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_not_stored, begin_pair, end_world),
         cmocka_unit_test_setup_teardown(test_not_stored_earlier, begin_pair, end_world),
         cmocka_unit_test_setup_teardown(test_server_killed, begin_pair, end_world),
+        cmocka_unit_test_setup_teardown(test_acknowledgement_lost, begin_pair, end_world),
         cmocka_unit_test_setup_teardown(test_full, begin_pair, end_world),
         cmocka_unit_test_setup_teardown(test_trimmed_behind_all, begin_pair, end_world),
         cmocka_unit_test_setup_teardown(test_slow_link, begin_pair, end_world),
