@@ -491,7 +491,8 @@ static int end_custom(struct filtering *filtering, bool early, int status)
 
     if (!early || filtering->asked->place.relayed != NULL) {
         bool good = custom_filter_end(filtering->custom, filtering->signals, stderr);
-        return good || status == REMOTE_FILTER_AGAIN ? status : EXIT_FAILURE;
+        bool again = status == REMOTE_FILTER_AGAIN || status == REMOTE_FILTER_BUSY;
+        return good || again ? status : EXIT_FAILURE;
     }
     feeding_end(filtering->custom, NULL, NULL, &result);
     return WIFSIGNALED(result.status) ? 128 + WTERMSIG(result.status) : WEXITSTATUS(result.status);
@@ -541,7 +542,9 @@ static int run(const struct filter_asked *asked)
         status = command_error("not everything that was recorded has arrived");
     if (result < 0)
         status = command_error("%s", problem.text);
-    if (!early && lost_connection(&filtering))
+    if (result == -EBUSY && asked->place.relayed != NULL)
+        status = REMOTE_FILTER_BUSY;
+    else if (!early && lost_connection(&filtering))
         status = REMOTE_FILTER_AGAIN;
     status = end_custom(&filtering, early, status);
     bool forget = result == 0 && (filtering.ended || !asked->stores);

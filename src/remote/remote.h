@@ -215,6 +215,8 @@ int remote_find_program(const struct remote_asking *asking, const char *name, co
     "selected up to mark " /* what a filter says, then the mark's number */
 #define REMOTE_FILTER_AGAIN                                                                        \
     75 /* exit status of a filter there that has lost its connection; EX_TEMPFAIL */
+#define REMOTE_FILTER_BUSY                                                                         \
+    76 /* of one whose copies another one writes: ours of before, which may not know yet that its connection broke */
 
 struct remote_filter_options {
     const char *session;   /* one of this user's, with a server of its own */
@@ -231,7 +233,7 @@ struct remote_filter_options {
 /* Starts a filter through the remote shell, and carries its connection to the session's server: until `stops`, or until
  * the filter has ended with status 0: it has everything. A connection that breaks is made again, while there is the
  * session. Returns 0, or a negative errno with a line in `problem`: if there was never a connection; -EPIPE: the session has
- * ended before the filter; -EREMOTEIO: the filter has failed, with exit status 1 or 2. */
+ * ended before the filter; -EREMOTEIO: the filter has failed. */
 int remote_filter_run(const struct remote_filter_options *options, struct problem *problem);
 
 /* ---- commands ---- */

@@ -22,7 +22,7 @@ struct carried {
     const struct remote_filter_options *options;
     struct remote_shell shell;
     struct relay *relay;
-    bool was_connected;
+    unsigned connections; /* that were made */
     bool connected;
     bool finished; /* the filter has everything, and has ended */
     bool failed;   /* the filter has ended with an error of its own */
@@ -127,7 +127,9 @@ static void end(struct carried *carried)
     }
     int status = remote_shell_end(&carried->shell);
     carried->finished = carried->connected && status == EXIT_SUCCESS;
-    carried->failed = carried->connected && (status == EXIT_FAILURE || status == WRONG_USAGE);
+    bool busy = status == REMOTE_FILTER_BUSY && carried->connections == 1;
+    carried->failed =
+        carried->connected && (status == EXIT_FAILURE || status == WRONG_USAGE || busy);
     carried->connected = false;
 }
 
@@ -165,12 +167,13 @@ int remote_filter_run(const struct remote_filter_options *options, struct proble
         uint64_t begin = clock_now(CLOCK_MONOTONIC);
         result = connect_it(&carried, problem);
         if (result == 0) {
-            carried.was_connected = carried.connected = true;
+            carried.connections++;
+            carried.connected = true;
             carry(&carried);
         }
         end(&carried);
         if (carried.stops || carried.finished || carried.failed || result == -ENOENT ||
-            !carried.was_connected)
+            carried.connections == 0)
             break;
         if (result < 0)
             say(&carried, problem->text);
@@ -178,8 +181,8 @@ int remote_filter_run(const struct remote_filter_options *options, struct proble
         pause = pause < PAUSE_MOST ? pause : PAUSE_MOST;
         pause_for(&carried, pause);
     }
-    if (!carried.was_connected || carried.stops || carried.finished)
-        return carried.was_connected ? 0 : result;
+    if (carried.connections == 0 || carried.stops || carried.finished)
+        return carried.connections > 0 ? 0 : result;
     if (carried.failed)
         return problem_set(problem, -EREMOTEIO, "%s: the filter there failed: %s", options->host,
                            why_of(&carried.shell));

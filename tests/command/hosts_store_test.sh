@@ -132,7 +132,27 @@ echo >> begun
 cat > all
 exit 3
 END
-chmod 755 thin_rsh fails
+# A connection that breaks without the filter's noticing, as when a network is cut: what it reads and writes is held open.
+cat > cut_rsh << 'END'
+#!/bin/sh
+mkfifo in.$$ out.$$
+setsid sleep 100 <> in.$$ 4<> out.$$ > /dev/null 2>&1 &
+holder=$!
+exec 3<&0
+cat <&3 > in.$$ &
+cat out.$$ &
+setsid ./rsh "$@" < in.$$ > out.$$ 2>> there.err 3<&- &
+filter=$!
+[ -e cut ] || { echo $$ $holder > cut.new && mv cut.new cut; }
+wait $filter
+status=$?
+kill $holder
+exit $status
+END
+chmod 755 thin_rsh cut_rsh fails
+went_on() {
+    [ "$(grep -c 'filtering session' there.err)" -ge 2 ]
+}
 begun() {
     [ "$(wc -l < begun)" -ge "$1" ]
 }
@@ -148,9 +168,18 @@ unread=$!
 timeout 100 "$dpm" filter --from thin --host there --rsh "$scratch/thin_rsh" --remote-dpm "$dpm" -o "$scratch/away/thin" \
     --program "$scratch/fails" > filter.out 2>&1 &
 filter=$!
+timeout 100 "$dpm" filter --from thin --host there --rsh "$scratch/cut_rsh" --remote-dpm "$dpm" -o "$scratch/away/cut" > cut.out 2>&1 &
+cut_filter=$!
+wait_for 30 test -e away/cut/here/control
+read -r shell holder < cut
+kill -- "-$shell"
 wait_for 30 begun 1
 kill "$(cat thin)"
 check "a connection of a filter breaks: its program is started again, although it failed" wait_for 60 begun 2
+check "... and another one that did not notice: the next one finds that it still writes" \
+    wait_for 60 grep -q 'another process writes' there.err
+kill "$holder"
+check "... and goes on when it has ended" wait_for 60 went_on
 : > enough
 wait $run
 check_equal "... the recording goes on" 0 $?
@@ -165,6 +194,9 @@ check_equal "... its bytes are those in the files" "$(cat away/lines/here/contro
     "$(tail -n 1 lines.json | jq '.copies[].bytes')"
 wait $unread
 check_equal "... and it ends in order when its reader goes" "0 1" "$(cat unread) $(wc -l < head.json)"
+wait $cut_filter
+check_equal "the filter that came back has all, too" "0 $("$dpm" dump away/lines/here 2> dump.err | md5sum)" \
+    "$? $("$dpm" dump away/cut/here 2> dump.err | md5sum)"
 
 # Two hosts with names of their own and one home folder: each has an agent, and a copy of the program.
 cp /bin/echo one/lacking
