@@ -2,6 +2,8 @@
 /* resident.c: the resident monitor: its beginning and end, shares of rows, the loop. See resident.h. */
 #include "monitor/resident_private.h"
 
+#include "base/process.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -391,7 +393,8 @@ static void bind(struct part *part, pid_t pid)
     if (part->on && part->how.traced)
         begun_sensed(part->share->resident, pid, part->how.since);
     else if (begun != NULL && part->share->plan.parts[part->entity].collection != VIEW_SAMPLED)
-        begun->seen = part->on; /* it is read, or may have ended meanwhile */
+        begun->seen =
+            part->on && process_lives(pid); /* it is read, unless it has ended meanwhile */
 }
 
 /* Here the views may be the central monitor's, whose constant has changed already. */

@@ -280,25 +280,37 @@ static void what_waits_for_its_process_is_not_handed_over(void **state)
     assert_true(resident_until(world->resident) > heard);
 }
 
-/* It is read now and then. */
-static void what_is_read_was_seen(void **state)
+/* How many count as unseen of one that began and cannot be traced. */
+static uint64_t unseen_of(struct world *world, pid_t pid)
 {
-    struct world *world = *state;
     const struct view_plan plan = {.top = VIEW_IN_CENTRAL,
                                    .parts = {{VIEW_TRACED, VIEW_IN_CENTRAL, 0}}};
     const struct row_step open = {.kind = STEP_OPEN, .plan = &plan};
-    const struct row_step bind = {.kind = STEP_BIND, .pid = begin_zombie()};
+    const struct row_step bind = {.kind = STEP_BIND, .pid = pid};
     struct monitor_counts counts = {0};
 
     world->cannot_trace = true;
-    hear_beginning(world, bind.pid, false);
+    hear_beginning(world, pid, false);
     assert_int_equal(0, resident_step(world->resident, &open, NULL));
     assert_int_equal(0, resident_step(world->resident, &bind, NULL));
     usleep(10000);
     assert_int_equal(0, resident_work(world->resident, NULL));
     resident_count(world->resident, &counts);
-    assert_int_equal(0, counts.unseen);
-    waitpid(bind.pid, NULL, 0);
+    return counts.unseen;
+}
+
+/* It is read now and then. */
+static void what_is_read_was_seen(void **state)
+{
+    assert_int_equal(0, unseen_of(*state, getpid()));
+}
+
+static void what_ended_before_it_could_be_read_was_not_seen(void **state)
+{
+    pid_t pid = begin_zombie();
+
+    assert_int_equal(1, unseen_of(*state, pid));
+    waitpid(pid, NULL, 0);
 }
 
 static void give_length(struct world *world, double length)
@@ -369,6 +381,8 @@ int main(void)
                                         end),
         cmocka_unit_test_setup_teardown(what_waits_for_its_process_is_not_handed_over, begin, end),
         cmocka_unit_test_setup_teardown(what_is_read_was_seen, begin, end),
+        cmocka_unit_test_setup_teardown(what_ended_before_it_could_be_read_was_not_seen, begin,
+                                        end),
         cmocka_unit_test_setup_teardown(what_a_sensor_cannot_filter_is_filtered_here, begin, end),
         cmocka_unit_test_setup_teardown(a_clock_that_is_set_back_does_not_stop_times, begin, end),
         cmocka_unit_test_setup_teardown(a_place_that_does_not_exist_is_noted_at_once, begin, end),
