@@ -26,6 +26,10 @@
 #define DIAL_MS                                                                                    \
     3000 /* for a server to take a connection, before the next one is tried; then for its first line */
 
+/* A server that has got a connection's first bytes answers by then, or the connection ends: libnats 3.4 gives a connection
+ * ten seconds, but reads on for ever if a server that has sent its first line does not answer (nats.c issue 706). */
+#define ANSWER_MS 8000
+
 struct pipeline {
     char bytes[BUFFER_SIZE];
     size_t begin, end;
@@ -45,6 +49,8 @@ struct relay {
     /* the thread's */
     int in, out, tcp; /* -1: none */
     struct pipeline to_tcp, to_out;
+    bool asked;         /* our own connection has sent something */
+    uint64_t answer_by; /* UINT64_MAX: the answer has come, or none is waited for */
 };
 
 /* ---- small things ---- */
@@ -145,6 +151,7 @@ static void end_all(struct relay *relay)
         close(relay->tcp);
     }
     relay->in = relay->out = relay->tcp = -1;
+    relay->answer_by = UINT64_MAX;
     forget_bytes(relay);
     pthread_mutex_lock(&relay->lock);
     if (relay->new_in < 0) {
@@ -211,6 +218,8 @@ static void accept_own(struct relay *relay)
     }
     setsockopt(accepted, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
     relay->tcp = accepted;
+    relay->asked = false;
+    relay->answer_by = clock_now(CLOCK_MONOTONIC) + ANSWER_MS * 1000000ull;
 }
 
 /* ---- the thread ---- */
@@ -219,10 +228,14 @@ static void move_bytes(struct relay *relay, const struct pollfd polled[5])
 {
     bool alive = true;
 
-    if (polled[2].revents != 0 && relay->tcp >= 0)
+    if (polled[2].revents != 0 && relay->tcp >= 0) {
         fill(&relay->to_tcp, relay->in);
-    if (polled[4].revents & (POLLIN | POLLHUP | POLLERR) && space_in(&relay->to_out) > 0)
+        relay->answer_by = relay->asked ? UINT64_MAX : relay->answer_by;
+    }
+    if (polled[4].revents & (POLLIN | POLLHUP | POLLERR) && space_in(&relay->to_out) > 0) {
         fill(&relay->to_out, relay->tcp);
+        relay->asked = true;
+    }
     if (relay->tcp >= 0)
         alive = empty(&relay->to_tcp, relay->tcp) && empty(&relay->to_out, relay->out);
     /* Without a connection nothing is read, but the other end may be gone. */
@@ -260,7 +273,7 @@ static void wait_for_bytes(struct relay *relay, struct pollfd polled[5])
     }
     for (int i = 0; i < 5; i++)
         polled[i].revents = 0;
-    poll(polled, 5, -1);
+    poll(polled, 5, poll_timeout(relay->answer_by, clock_now(CLOCK_MONOTONIC)));
 }
 
 static void *run(void *context)
@@ -279,6 +292,8 @@ static void *run(void *context)
         }
         if (relay->in >= 0)
             move_bytes(relay, polled);
+        if (clock_now(CLOCK_MONOTONIC) >= relay->answer_by)
+            end_all(relay);
     }
 }
 
@@ -303,6 +318,7 @@ static struct relay *make(void)
     if (relay == NULL)
         return NULL;
     relay->listener = relay->in = relay->out = relay->tcp = relay->new_in = relay->new_out = -1;
+    relay->answer_by = UINT64_MAX;
     relay->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     relay->events = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     pthread_mutex_init(&relay->lock, NULL);

@@ -210,6 +210,40 @@ static void test_pipes(void **context)
     assert_int_equal(fcntl(to[0], F_GETFD), -1); /* taken over */
 }
 
+/* A server says its first line, but does not answer what our own connection sends: then that ends. One that has answered may
+ * be silent. */
+static void test_no_answer(void **context)
+{
+    struct relay *relays[2];
+    int ends[2][2], tcp[2];
+    char byte;
+
+    (void)context;
+    for (int i = 0; i < 2; i++) {
+        must(relay_listen(&relays[i], &problem));
+        make_pair(ends[i]);
+        relay_attach(relays[i], ends[i][0], ends[i][0]);
+        tcp[i] = connect_to(relay_port(relays[i]));
+        assert_int_equal(write(ends[i][1], "i", 1), 1);
+        assert_int_equal(read(tcp[i], &byte, 1), 1);
+        assert_int_equal(write(tcp[i], "c", 1), 1);
+        assert_int_equal(read(ends[i][1], &byte, 1), 1);
+    }
+    assert_int_equal(write(ends[1][1], "p", 1), 1);
+    assert_int_equal(read(tcp[1], &byte, 1), 1);
+    wait_for_end(relays[0]);
+    assert_int_equal(read(tcp[0], &byte, 1), 0);
+    assert_int_equal(write(tcp[1], "m", 1), 1);
+    assert_int_equal(read(ends[1][1], &byte, 1), 1);
+    assert_int_equal(byte, 'm');
+    assert_false(relay_ended(relays[1]));
+    for (int i = 0; i < 2; i++) {
+        close(tcp[i]);
+        close(ends[i][1]);
+        relay_close(relays[i]);
+    }
+}
+
 /* ---- the first lines ---- */
 
 static void test_lines(void **context)
@@ -407,7 +441,7 @@ int main(void)
         cmocka_unit_test(test_bytes),       cmocka_unit_test(test_foreign),
         cmocka_unit_test(test_pipes),       cmocka_unit_test(test_lines),
         cmocka_unit_test(test_other_lines), cmocka_unit_test(test_nats),
-        cmocka_unit_test(test_first_line),
+        cmocka_unit_test(test_first_line),  cmocka_unit_test(test_no_answer),
     };
 
     state = seed_of_run("relay");
