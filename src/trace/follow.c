@@ -105,9 +105,10 @@ static int go_on(struct origin *origin, uint32_t number, struct problem *problem
     if (result < 0)
         return result;
     for (enum ring_id ring = 0; ring < RING_COUNT; ring++) {
-        int gone_on = stream_file_go_on(&origin->files[ring], files[ring], number,
-                                        number != here + 1, problem);
+        struct stream_file *file = &origin->files[ring];
+        int gone_on = stream_file_go_on(file, files[ring], number, number != here + 1, problem);
         result = result < 0 ? result : gone_on;
+        file->numbered &= !origin->overtaken; /* what was removed is not missing in a copy */
     }
     origin->seen = 0;
     return result;
@@ -221,17 +222,23 @@ int follow_next(struct trace_source *traces, struct problem *problem)
         traces->source.states[0].being_written = false;
         return SOURCE_END;
     }
-    int result = read_on(traces, false, problem);
-    if (result != 0)
-        return result < 0 ? result : SOURCE_RECORD;
-    if (reader_is_being_written(origin))
+    /* Once these files are closed: the last packets, or the next files, may have come just before, and the next ones may have
+     * nothing new yet. */
+    bool closed = false, same;
+    do {
+        uint32_t here = origin->files[RING_CONTROL].here;
+        int result = read_on(traces, closed, problem);
+        if (result != 0)
+            return result < 0 ? result : SOURCE_RECORD;
+        if (reader_is_being_written(origin))
+            return SOURCE_NONE_YET;
+        same = closed && origin->files[RING_CONTROL].here == here;
+        closed = true;
+    } while (!same);
+    if (origin->until_end && !origin->ended)
         return SOURCE_NONE_YET;
-    /* it may have gone on to the next files, or written its last packets, just before */
-    result = read_on(traces, true, problem);
-    if (result == 0 && origin->until_end && !origin->ended)
-        return SOURCE_NONE_YET;
-    traces->source.states[0].being_written = result > 0;
-    return result < 0 ? result : result > 0 ? SOURCE_RECORD : SOURCE_END;
+    traces->source.states[0].being_written = false;
+    return SOURCE_END;
 }
 
 void trace_follow_until_end(struct source *source, bool waits)

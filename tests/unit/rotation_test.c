@@ -680,6 +680,7 @@ static void a_reader_follows(void **unused)
         assert_true(following.source->states[0].complete);
         assert_false(following.source->states[0].being_written);
         assert_int_equal(following.source->states[0].overtaken, following.overtaken);
+        assert_int_equal(following.source->states[0].missing_packets, 0);
         overtaken += following.overtaken;
         trace_close(following.source);
     }
