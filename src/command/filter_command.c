@@ -42,9 +42,13 @@
 #define NO_PROGRESS (30 * SECOND) /* after the end of the session */
 #define AWAY_MOST   (30 * SECOND) /* the server, which is started again when it dies */
 #define LINES_WAIT  (30 * SECOND) /* for the reader of lines of JSON */
-/* The same, when all that is expected is stored: the rest may be of recordings that were cut off. But also what was on its
- * way to us when a server was killed, or our acknowledgement of it: that comes again. */
+
+/* As NO_PROGRESS, when all that is expected is stored, but the server has more. It may be of recordings that were cut off; or it
+ * was on its way to us when a server was killed, or our acknowledgement was: then it comes again. */
 #define QUIET (2 * FILTER_AGAIN_MS * 1000000ULL)
+
+/* The same, when the server does not say what it has: it may be started again; or it has ended with the session. */
+#define SILENT (2 * SECOND)
 
 struct filtering {
     const struct filter_asked *asked;
@@ -64,6 +68,7 @@ struct filtering {
     char folder[PATH_MAX];       /* "": nothing is stored */
     bool stopped;                /* by a signal */
     bool ended;                  /* the session */
+    int64_t left;                /* packets that the server had at the end; negative: not known */
     uint64_t packets;            /* in this run */
     uint64_t progress;           /* when the last one came */
     uint64_t connected;          /* when the server was last there */
@@ -275,9 +280,10 @@ static bool has_all(struct filtering *filtering)
     if (!filtering->ended)
         return false;
     uint64_t quiet = clock_now(CLOCK_MONOTONIC) - filtering->progress;
-    if (filter_complete(filtering->filter))
-        return filter_left(filtering->filter, &problem) <= 0 || quiet >= QUIET;
-    return quiet >= NO_PROGRESS;
+    if (!filter_complete(filtering->filter))
+        return quiet >= NO_PROGRESS;
+    filtering->left = filter_left(filtering->filter, &problem);
+    return filtering->left == 0 || quiet >= (filtering->left < 0 ? SILENT : QUIET);
 }
 
 static int check_connection(struct filtering *filtering, struct problem *problem)
@@ -538,7 +544,8 @@ static int run(const struct filter_asked *asked)
         filter_report_malformed(filtering.filter);
         report_last_line(&filtering);
     }
-    if (!early && result == 0 && filtering.ended && !filter_complete(filtering.filter))
+    if (!early && result == 0 && filtering.ended &&
+        (!filter_complete(filtering.filter) || filtering.left > 0))
         status = command_error("not everything that was recorded has arrived");
     if (result < 0)
         status = command_error("%s", problem.text);

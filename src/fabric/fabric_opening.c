@@ -16,6 +16,7 @@
 #define SERVERS_MOST      16
 #define PING_MS           20000 /* a connection without an answer to three is lost */
 #define WRITE_DEADLINE_MS 30000 /* one that takes nothing for so long is lost, too */
+#define LATE              (5000 * MILLISECONDS) /* one that ends then was not refused, but too slow */
 
 /* ---- opening ---- */
 
@@ -122,7 +123,9 @@ static int set_options(struct fabric *fabric, const struct fabric_options *optio
     return error;
 }
 
-static int connect_problem(const struct fabric *fabric, natsStatus status, struct problem *problem)
+/* `took`: ns, until that. */
+static int connect_problem(const struct fabric *fabric, natsStatus status, uint64_t took,
+                           struct problem *problem)
 {
     int error = fabric_errno(status);
 
@@ -133,8 +136,6 @@ static int connect_problem(const struct fabric *fabric, natsStatus status, struc
     if (status == NATS_NO_SERVER)
         return problem_set(problem, error, "%s: no server answers: start it, or check the address",
                            fabric->where);
-    if (status == NATS_TIMEOUT)
-        return problem_set(problem, error, "%s: the server did not answer in time", fabric->where);
     if (status == NATS_SECURE_CONNECTION_REQUIRED)
         return problem_set(problem, error, "%s: the server wants encryption: write tls://HOST:PORT",
                            fabric->where);
@@ -146,7 +147,11 @@ static int connect_problem(const struct fabric *fabric, natsStatus status, struc
         return error;
     if (status == NATS_CONNECTION_CLOSED && fabric->connection != NULL)
         return fabric_ended_problem(fabric, problem);
-    if (status == NATS_CONNECTION_CLOSED || status == NATS_PROTOCOL_ERROR)
+    /* that a relay has ended (relay.c) */
+    bool closed = status == NATS_CONNECTION_CLOSED || status == NATS_PROTOCOL_ERROR;
+    if (status == NATS_TIMEOUT || (closed && took >= LATE))
+        return problem_set(problem, error, "%s: the server did not answer in time", fabric->where);
+    if (closed)
         return problem_set(
             problem, error,
             "%s: it ends new connections at once: check that it is a NATS server; if it "
@@ -225,10 +230,12 @@ static int check_permissions(const struct fabric *fabric, struct problem *proble
 static int connect_now(struct fabric *fabric, int timeout_ms, struct problem *problem)
 {
     char subject[FABRIC_SUBJECT_SIZE];
+    uint64_t begun = clock_now(CLOCK_MONOTONIC);
     natsStatus status = natsConnection_Connect(&fabric->connection, fabric->options);
+    uint64_t took = clock_now(CLOCK_MONOTONIC) - begun;
 
     if (status != NATS_OK)
-        return connect_problem(fabric, status, problem);
+        return connect_problem(fabric, status, took, problem);
     fabric->running++; /* on_closed */
     snprintf(subject, sizeof(subject), "%s.>", fabric->inbox);
     status = subscribe(fabric, &fabric->replies, subject, fabric_on_reply);
@@ -238,7 +245,7 @@ static int connect_now(struct fabric *fabric, int timeout_ms, struct problem *pr
     if (status == NATS_OK)
         status = try_subscriptions(fabric, timeout_ms);
     if (status != NATS_OK)
-        return connect_problem(fabric, status, problem);
+        return connect_problem(fabric, status, took, problem);
     int error = check_permissions(fabric, problem);
     return error == 0 ? check_payload(fabric, problem) : error;
 }

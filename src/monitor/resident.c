@@ -393,8 +393,7 @@ static void bind(struct part *part, pid_t pid)
     if (part->on && part->how.traced)
         begun_sensed(part->share->resident, pid, part->how.since);
     else if (begun != NULL && part->share->plan.parts[part->entity].collection != VIEW_SAMPLED)
-        begun->seen =
-            part->on && process_lives(pid); /* it is read, unless it has ended meanwhile */
+        begun->seen = begun->read = begun->read || (part->on && process_lives(pid));
 }
 
 /* Here the views may be the central monitor's, whose constant has changed already. */

@@ -69,6 +69,7 @@ struct begun {
     bool seen;     /* it became an instance, or is none */
     uint64_t on;   /* when its first sensor was on; 0: not yet */
     bool covered;  /* sensors that stand see all that it does */
+    bool read;     /* a view that cannot trace it could read it */
     char name[16];
     struct file_identity file;
 };

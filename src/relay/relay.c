@@ -26,8 +26,9 @@
 #define DIAL_MS                                                                                    \
     3000 /* for a server to take a connection, before the next one is tried; then for its first line */
 
-/* A server that has got a connection's first bytes answers by then, or the connection ends: libnats 3.4 gives a connection
- * ten seconds, but reads on for ever if a server that has sent its first line does not answer (nats.c issue 706). */
+/* From a connection of our own until the server answers it; else it ends. libnats 3.4 reads on for ever if a server that has
+ * sent its first line does not answer within its timeout (nats.c issue 706): that of those who connect through a relay, 10 s, is
+ * longer. */
 #define ANSWER_MS 8000
 
 struct pipeline {

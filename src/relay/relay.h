@@ -55,7 +55,7 @@ int relay_receive_answer(int in, int timeout_ms, struct relay_answer *ret_answer
 struct relay;
 
 /* Agent side: listens on 127.0.0.1 for connections of this very process; any other is closed at once. A thread moves the
- * bytes. */
+ * bytes. If the server does not answer the first bytes of a connection within eight seconds, all of it ends. */
 int relay_listen(struct relay **ret_relay, struct problem *problem);
 
 uint16_t relay_port(const struct relay *relay);

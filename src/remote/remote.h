@@ -216,7 +216,7 @@ int remote_find_program(const struct remote_asking *asking, const char *name, co
 #define REMOTE_FILTER_AGAIN                                                                        \
     75 /* exit status of a filter there that has lost its connection; EX_TEMPFAIL */
 #define REMOTE_FILTER_BUSY                                                                         \
-    76 /* of one whose copies another one writes: ours of before, which may not know yet that its connection broke */
+    76 /* of one whose copies another filter writes: perhaps the one before, which does not know yet that its connection broke */
 
 struct remote_filter_options {
     const char *session;   /* one of this user's, with a server of its own */

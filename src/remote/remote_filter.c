@@ -16,6 +16,9 @@
 #define PAUSE_MOST 8     /* s between two tries */
 #define END_MS     10000 /* for the filter to close its copies */
 
+/* For one of before, to notice that it has lost its connection; unless its program is slow, it does so sooner. */
+#define BUSY_MOST (180 * SECOND)
+
 #define WRONG_USAGE 2 /* exit status */
 
 struct carried {
@@ -23,6 +26,7 @@ struct carried {
     struct remote_shell shell;
     struct relay *relay;
     unsigned connections; /* that were made */
+    uint64_t busy;        /* since when another filter has been found writing; 0: none was */
     bool connected;
     bool finished; /* the filter has everything, and has ended */
     bool failed;   /* the filter has ended with an error of its own */
@@ -113,6 +117,15 @@ static int connect_it(struct carried *carried, struct problem *problem)
 
 /* ---- until it ends ---- */
 
+/* Another filter writes there: not ours of before if this is the first one, or after some time. */
+static bool is_busy_for_good(struct carried *carried)
+{
+    uint64_t now = clock_now(CLOCK_MONOTONIC);
+
+    carried->busy = carried->busy == 0 ? now : carried->busy;
+    return carried->connections == 1 || now - carried->busy > BUSY_MOST;
+}
+
 /* The filter sees the end of its input, and ends. */
 static void end(struct carried *carried)
 {
@@ -127,9 +140,10 @@ static void end(struct carried *carried)
     }
     int status = remote_shell_end(&carried->shell);
     carried->finished = carried->connected && status == EXIT_SUCCESS;
-    bool busy = status == REMOTE_FILTER_BUSY && carried->connections == 1;
     carried->failed =
-        carried->connected && (status == EXIT_FAILURE || status == WRONG_USAGE || busy);
+        carried->connected && (status == EXIT_FAILURE || status == WRONG_USAGE ||
+                               (status == REMOTE_FILTER_BUSY && is_busy_for_good(carried)));
+    carried->busy = status == REMOTE_FILTER_BUSY ? carried->busy : 0;
     carried->connected = false;
 }
 

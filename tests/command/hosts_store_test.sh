@@ -138,12 +138,13 @@ cat > cut_rsh << 'END'
 mkfifo in.$$ out.$$
 setsid sleep 100 <> in.$$ 4<> out.$$ > /dev/null 2>&1 &
 holder=$!
+trap 'kill $holder; exit 1' TERM
 exec 3<&0
 cat <&3 > in.$$ &
 cat out.$$ &
 setsid ./rsh "$@" < in.$$ > out.$$ 2>> there.err 3<&- &
 filter=$!
-[ -e cut ] || { echo $$ $holder > cut.new && mv cut.new cut; }
+echo $$ $holder > cut.new && mv cut.new cut
 wait $filter
 status=$?
 kill $holder
@@ -157,22 +158,25 @@ begun() {
     [ "$(wc -l < begun)" -ge "$1" ]
 }
 : > begun
-timeout 100 "$dpm" run --rsh "$scratch/rsh" --remote-dpm "$dpm" --session thin --kinds pipe -o thin.traces \
+timeout 300 "$dpm" run --rsh "$scratch/rsh" --remote-dpm "$dpm" --session thin --kinds pipe -o thin.traces \
     --host here:"sh -c 'until [ -e enough ]; do sleep 0.1; done'" < /dev/null > out 2> err &
 run=$!
 wait_for 30 test -s "$sessions/thin/session.json"
-timeout 100 "$dpm" filter --from thin --json -o "$scratch/away/lines" > lines.json 2> lines.err &
+timeout 300 "$dpm" filter --from thin --json -o "$scratch/away/lines" > lines.json 2> lines.err &
 lines=$!
-(timeout 100 "$dpm" filter --from thin --json -o "$scratch/away/unread" 2> unread.err; echo $? > unread) | head -n 1 > head.json &
+(timeout 300 "$dpm" filter --from thin --json -o "$scratch/away/unread" 2> unread.err; echo $? > unread) | head -n 1 > head.json &
 unread=$!
-timeout 100 "$dpm" filter --from thin --host there --rsh "$scratch/thin_rsh" --remote-dpm "$dpm" -o "$scratch/away/thin" \
+timeout 300 "$dpm" filter --from thin --host there --rsh "$scratch/thin_rsh" --remote-dpm "$dpm" -o "$scratch/away/thin" \
     --program "$scratch/fails" > filter.out 2>&1 &
 filter=$!
-timeout 100 "$dpm" filter --from thin --host there --rsh "$scratch/cut_rsh" --remote-dpm "$dpm" -o "$scratch/away/cut" > cut.out 2>&1 &
+timeout 300 "$dpm" filter --from thin --host there --rsh "$scratch/cut_rsh" --remote-dpm "$dpm" -o "$scratch/away/cut" > cut.out 2>&1 &
 cut_filter=$!
-wait_for 30 test -e away/cut/here/control
-read -r shell holder < cut
-kill -- "-$shell"
+wait_for 30 test -s away/cut/here/control -a -s cut
+check_equal "a filter on another machine does not write what another one writes" 1 \
+    "$(timeout 100 "$dpm" filter --from thin --host there --rsh "$scratch/rsh" --remote-dpm "$dpm" -o "$scratch/away/cut" 2>&1 |
+        grep -c "there: the filter there failed: $scratch/away/cut/here: another process writes this copy")"
+read -r carrier holder < "cut"
+kill -9 "-$carrier"
 wait_for 30 begun 1
 kill "$(cat thin)"
 check "a connection of a filter breaks: its program is started again, although it failed" wait_for 60 begun 2
@@ -195,8 +199,9 @@ check_equal "... its bytes are those in the files" "$(cat away/lines/here/contro
 wait $unread
 check_equal "... and it ends in order when its reader goes" "0 1" "$(cat unread) $(wc -l < head.json)"
 wait $cut_filter
+cut_status=$?
 check_equal "the filter that came back has all, too" "0 $("$dpm" dump away/lines/here 2> dump.err | md5sum)" \
-    "$? $("$dpm" dump away/cut/here 2> dump.err | md5sum)"
+    "$cut_status $("$dpm" dump away/cut/here 2> dump.err | md5sum)"
 
 # Two hosts with names of their own and one home folder: each has an agent, and a copy of the program.
 cp /bin/echo one/lacking

@@ -527,6 +527,7 @@ static void test_acknowledgement_lost(void **context)
     consume(consumer, 0, 2);
     assert_int_equal(fabric_consumer_next(consumer, LONG_MS, &packet, &problem), 1);
     pid_t server = world_server_process(&world);
+    assert_true(server > 0);
     assert_int_equal(kill(server, SIGSTOP), 0);
     fabric_consumer_done(consumer, &packet, true);
     assert_int_equal(kill(server, SIGKILL), 0);
