@@ -101,7 +101,7 @@ check_equal "a wrong command begins no session" "2 0" "$? $(find "$HOME/.local/s
 job newjob shell && job setflags shell all && job add shell web1 sh -c 'sleep 0.2; exit 3' && job startjob shell
 check_equal "dpm job COMMAND goes on with the session" 0 $?
 job wait shell
-check_equal "... wait fails as a process does" "1 1" "$? $(grep -c 'ended: exit status 3$' out)"
+check_equal "... wait fails as a process does" "1 1 " "$? $(grep -c 'ended: exit status 3$' out) $(cat err)"
 job why --json shell
 check_equal "... options of analyses are theirs" "2" $?
 job why shell --json
