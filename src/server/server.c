@@ -19,12 +19,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define SERVES_MS  10000 /* until a server that was started serves */
-#define STOPS_MS   20000
-#define RELOADS_MS 10000
-#define TRY_MS                                                                                     \
-    10000 /* long: libnats 3.4 reads on for ever if the answer has not come by then (nats.c issue 706) */
+#define SERVES_MS   10000 /* until a server that was started serves */
+#define STOPS_MS    20000
+#define RELOADS_MS  10000
 #define PORTS_TRIED 3
+
+/* Long, for libnats 3.4 reads on for ever if the answer has not come by then (nats.c issue 706). */
+#define TRY_MS 10000
 
 #define MILLISECONDS 1000000ull /* ns */
 
